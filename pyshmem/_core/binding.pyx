@@ -1,0 +1,29 @@
+# cython: language_level=3, binding=False, embedsignature=True, embedsignature.format=clinic
+# cython: boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""OpenSHMEM's operations, checked and dispatched by dtype number.
+
+One module in chapters: each ``.pxi`` is a chapter of the OpenSHMEM specification, or a thing that all of them
+need (``arrays.pxi`` understands arrays, ``scalars.pxi`` values; nothing else does).
+"""
+
+cimport numpy as cnp
+from libc.stddef cimport ptrdiff_t
+from libc.stdint cimport int64_t, uint64_t, uintptr_t
+from libc.string cimport memset
+
+import numpy as np
+
+from pyshmem._core.engine cimport *
+from pyshmem.errors import FreedError, NotInitializedError, PartitionError
+
+cnp.import_array()
+
+include "runtime.pxi"
+include "arrays.pxi"
+include "scalars.pxi"
+include "memory.pxi"
+include "partition.pxi"
+include "rma.pxi"
+include "atomic.pxi"
+include "collective.pxi"
+include "synchronization.pxi"

@@ -1,0 +1,53 @@
+# Partitions as the C library tells of them, in plain Python values; pyshmem/memory.py gives them a face.
+
+def partition_records():
+    """One dictionary per partition, in the order of IDs: what ``shmem_partition_query`` says."""
+    cdef shmem_partition_info_t info
+    cdef int i
+    records = []
+    for i in range(shmem_partition_count()):
+        if shmem_partition_query(shmem_partition_id_at(i), &info) != 0:
+            continue
+        records.append({
+            "id": info.id, "name": info.name.decode(), "kind": info.kind.decode(), "policy": info.policy.decode(),
+            "origin": info.origin.decode(), "nodes": info.nodes.decode(), "fell_back": bool(info.fell_back),
+            "page_size": info.page_size, "size": info.size, "used": info.used, "peak": info.peak,
+            "largest_free": info.largest_free, "live": info.live, "base": <uintptr_t>info.base,
+        })
+    return records
+
+
+cdef enum:
+    NODE_LIMIT = 1024
+
+
+def placement_of(uintptr_t address, Py_ssize_t bytes):
+    """``{node: bytes}`` of a range as the kernel reports it; what is not present yet stands under None."""
+    cdef uint64_t count[NODE_LIMIT]
+    cdef uint64_t absent = 0
+    cdef int status, node
+    with nogil:
+        status = shmem_partition_placement(<void *>address, bytes, count, NODE_LIMIT, &absent)
+    if status != 0:
+        raise OSError(shmem_partition_error().decode())
+    found = {node: count[node] for node in range(NODE_LIMIT) if count[node]}
+    if absent:
+        found[None] = absent
+    return found
+
+
+def placement_of_array(array):
+    """``placement_of`` for the memory that an array covers."""
+    cdef cnp.ndarray checked = as_array(array, "array")
+    low, high = np.lib.array_utils.byte_bounds(array) if hasattr(np.lib, "array_utils") else np.byte_bounds(array)
+    return placement_of(low, high - low)
+
+
+def platform():
+    """One line on what was recognised of this node."""
+    return shmem_partition_platform().decode()
+
+
+def memory_of_node(int node):
+    """The kind of memory of a NUMA node."""
+    return shmem_partition_memory(node).decode()

@@ -1,0 +1,110 @@
+# Chapter "Library Setup, Exit, and Query Routines": the life of the library in this process.
+
+cdef int running = 0            # every operation looks here first
+cdef int this_pe = -1
+cdef int pe_count = 0
+
+
+cdef int raise_not_running() except -1:
+    raise NotInitializedError("OpenSHMEM is not initialised: call pyshmem.init() first (and not after finalize())")
+
+
+cdef inline int check_running() except -1:
+    return raise_not_running() if not running else 0
+
+
+cdef int raise_bad_pe(int pe) except -1:
+    raise ValueError(f"PE {pe} is out of range: this job has PEs 0 to {pe_count - 1}")
+
+
+cdef inline int check_pe(int pe) except -1:
+    return raise_bad_pe(pe) if pe < 0 or pe >= pe_count else 0
+
+
+def define(int partition_id, name, text):
+    """Hand one definition of the program to the C library; ``name`` and ``text`` are bytes that stay alive."""
+    cdef const char *c_name = NULL
+    if name is not None:
+        c_name = <const char *>name
+    if shmem_partition_define(partition_id, c_name, <const char *>text) != 0:
+        raise PartitionError(shmem_partition_error().decode())
+
+
+def start(int requested):
+    """Start OpenSHMEM and the partitions, collectively; the thread level provided."""
+    global running, this_pe, pe_count
+    cdef int provided = requested, status
+    with nogil:
+        status = shmem_partition_init_thread(requested, &provided)
+    if status != 0:
+        raise PartitionError(shmem_partition_error().decode(), pe=shmem_partition_failed_pe())
+    this_pe = shmem_my_pe()
+    pe_count = shmem_n_pes()
+    running = 1
+    return provided
+
+
+def stop():
+    """Undo one start; the last one finalises, collectively."""
+    with nogil:
+        shmem_finalize()
+
+
+def mark_stopped():
+    """From here on every operation raises: finalised, or a forked child that is no PE."""
+    global running
+    running = 0
+
+
+def is_running():
+    """Whether operations may be called."""
+    return bool(running)
+
+
+def my_pe():
+    """The number of this PE, 0 to ``n_pes() - 1`` (specification: ``shmem_my_pe``)."""
+    check_running()
+    return this_pe
+
+
+def n_pes():
+    """The number of PEs of the job (specification: ``shmem_n_pes``)."""
+    check_running()
+    return pe_count
+
+
+def info_get_version():
+    """The ``(major, minor)`` version of the specification that the engine follows; needs no ``init``."""
+    cdef int major = 0, minor = 0
+    shmem_info_get_version(&major, &minor)
+    return (major, minor)
+
+
+def info_get_name():
+    """The name that the engine gives itself; needs no ``init``."""
+    name = bytearray(SHMEM_MAX_NAME_LEN + 1)
+    shmem_info_get_name(<char *>name)
+    return bytes(name).split(b"\0", 1)[0].decode()
+
+
+def query_thread():
+    """The thread level that the engine provides, as a number."""
+    cdef int provided = 0
+    check_running()
+    shmem_query_thread(&provided)
+    return provided
+
+
+def end_job(int status):
+    """End all PEs of the job with this status; does not return (specification: ``shmem_global_exit``)."""
+    shmem_global_exit(status)
+
+
+def pe_of_failed_start():
+    """The number of this PE as far as it is known, for a start that failed."""
+    return engine_my_pe()
+
+
+def engine_name():
+    """The engine's name for people."""
+    return engine_vendor().decode()

@@ -1,0 +1,122 @@
+"""The command line: ``pyshmem run``, ``info`` and ``config``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from tabulate import tabulate
+
+from pyshmem import build, launch
+
+RUN_DESCRIPTION = """\
+Start a program on several PEs with the launcher of the OpenSHMEM library that pyshmem was built with, and give the
+launcher what this machine needs: permission for root, more PEs than cores, a host name.  SHMEM_*, SMA_* and PYSHMEM_*
+variables reach every host.
+"""
+
+RUN_EXAMPLES = """\
+examples:
+  pyshmem run -n 4 examples/hello.py
+  pyshmem run -n 4 --bind-to core -- examples/stencil.py 10 1000 --partition fast
+  SHMEM_SYMMETRIC_PARTITION2=size=1G:kind=FASTMEM:name=fast pyshmem run -n 2 script.py
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of the ``pyshmem`` command; the exit status."""
+    parser = _parser()
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    own, rest = _split(given) if given[:1] == ["run"] else (given, [])
+    options = parser.parse_args(own)
+    if options.command is None:
+        parser.print_help()
+        return 2
+    try:
+        return int(options.action(options, rest))
+    except launch.LaunchError as error:
+        print(f"pyshmem: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="pyshmem", description="OpenSHMEM for Python, with symmetric partitions.")
+    commands = parser.add_subparsers(dest="command", metavar="command")
+    run = commands.add_parser(
+        "run",
+        help="start a program on several PEs",
+        description=RUN_DESCRIPTION,
+        epilog=RUN_EXAMPLES,
+        usage="pyshmem run [-h] [-n PES] [-v] [launcher options --] (script.py | -m module | program) [args]",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    run.add_argument("-n", type=_positive, default=launch.usable_cores(), metavar="PES",
+                     help="number of PEs (default: the cores here)")
+    run.add_argument("-v", "--verbose", action="store_true", help="say the full command first")
+    run.set_defaults(action=_run)
+    info = commands.add_parser("info", help="say what pyshmem was built with")
+    info.set_defaults(action=_info)
+    config = commands.add_parser("config", help="print where the C library is, for building C programs with it")
+    which = config.add_mutually_exclusive_group(required=True)
+    which.add_argument("--pkg-config-path", action="store_true", help="directory for PKG_CONFIG_PATH")
+    which.add_argument("--include", action="store_true", help="directory of shmem_partition.h")
+    which.add_argument("--lib", action="store_true", help="directory of libshmem_partition")
+    config.set_defaults(action=_config)
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"a job has at least 1 PE, not {text}")
+    return number
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Our own options of ``run``, and all that follows them: launcher options and the program."""
+    position = 1
+    while position < len(arguments):
+        word = arguments[position]
+        if word in ("-n", "--n"):
+            position += 2
+        elif word in ("-v", "--verbose", "-h", "--help") or (word.startswith("-n") and word[2:].isdigit()):
+            position += 1
+        else:
+            break
+    return list(arguments[:position]), list(arguments[position:])
+
+
+def _run(options: argparse.Namespace, rest: list[str]) -> int:
+    launcher_options: list[str] = []
+    # Only what starts with a dash can be an option; a later "--" belongs to the program.
+    if rest and rest[0].startswith("-") and rest[0] != "-m":
+        if "--" not in rest:
+            raise launch.LaunchError(f"{rest[0]} is no option of pyshmem run; end launcher options with --")
+        end = rest.index("--")
+        launcher_options, rest = rest[:end], rest[end + 1 :]
+    if not rest:
+        raise launch.LaunchError("no program to run; see pyshmem run --help")
+    made = launch.job(options.n, launcher_options, rest)
+    if options.verbose:
+        print(made, file=sys.stderr)
+    launch.run(made)
+    return 0
+
+
+def _info(options: argparse.Namespace, rest: list[str]) -> int:
+    rows = [(key.replace("_", " "), value) for key, value in build.build_info().items()]
+    print(tabulate(rows, tablefmt="plain"))
+    return 0
+
+
+def _config(options: argparse.Namespace, rest: list[str]) -> int:
+    if options.include:
+        print(build.include_directory())
+    else:
+        print(build.library_directory() / ("pkgconfig" if options.pkg_config_path else ""))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

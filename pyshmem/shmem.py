@@ -1,0 +1,13 @@
+"""The namespace for programs written for shmem4py: importing it starts OpenSHMEM.
+
+``pyshmem.rc.initialize = False`` before the import prevents that.
+"""
+
+from pyshmem import *  # noqa: F403
+from pyshmem import THREAD, __all__, rc
+from pyshmem import init as _init
+
+__all__ = list(__all__)
+
+if rc.initialize:
+    _init(thread_level=THREAD[rc.thread_level.upper()] if rc.threads else THREAD.SINGLE)

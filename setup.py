@@ -1,0 +1,216 @@
+"""Build pyshmem: the C library, its header and pkg-config file, and the Cython extension over it.
+
+The OpenSHMEM library is that of ``OSHCC`` (path of a compiler wrapper), else of the first ``oshcc`` on
+PATH, else that of ``pkg-config sandia-openshmem``; hwloc is found by pkg-config.  What the library has
+is found by linking, function by function.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = Path(__file__).resolve().parent
+ABI = 1
+C_FLAGS = ["-std=c11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wpedantic"]
+
+# What an engine may have: the macro that says so, and functions that must all be there.
+FEATURES = {
+    "ENGINE_HAS_TEAMS": ["shmem_team_sync", "shmem_broadcastmem", "shmem_fcollectmem", "shmem_int32_and_reduce"],
+}
+
+NOTHING_FOUND = """
+pyshmem needs an OpenSHMEM library and hwloc: {what}.
+On Debian: apt-get install openmpi-bin libopenmpi-dev libhwloc-dev pkg-config gcc python3-dev
+For Sandia OpenSHMEM or another library: OSHCC=/where/it/is/bin/oshcc pip install .
+"""
+
+
+def stop(what: str) -> None:
+    """End the build with three lines that say what is missing and what to do."""
+    sys.exit(NOTHING_FOUND.format(what=what))
+
+
+def output(*command: str) -> str | None:
+    """What a command prints, or None if it cannot be run or fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+def package_flags(package: str, *what: str) -> list[str] | None:
+    """Flags of a pkg-config package, or None."""
+    text = output("pkg-config", *what, package)
+    return None if text is None else shlex.split(text)
+
+
+@dataclass
+class Engine:
+    """An OpenSHMEM library to build against: how to compile and link with it."""
+
+    oshcc: str | None
+    compiler: list[str]
+    compile_flags: list[str]
+    link_flags: list[str]
+
+    @property
+    def version(self) -> str:
+        """The library's own version, from the tools that come with it."""
+        if self.oshcc:
+            beside = Path(self.oshcc).parent
+            told = output(str(beside / "oshmem_info"), "--version") or ""
+            if match := re.search(r"v?(\d+(\.\d+)+\w*)", told):
+                return match[1]
+            package = Path(self.oshcc).resolve().parent.parent / "lib/pkgconfig/sandia-openshmem.pc"
+            return output("pkg-config", "--modversion", str(package)) or "unknown"
+        return output("pkg-config", "--modversion", "sandia-openshmem") or "unknown"
+
+
+def find_engine() -> Engine:
+    """The OpenSHMEM library that was asked for, or the first that is there."""
+    asked = os.environ.get("OSHCC")
+    oshcc = shutil.which(asked or "oshcc")
+    if asked and not oshcc:
+        stop(f"OSHCC={asked} is not a program")
+    if oshcc:
+        return Engine(oshcc, [oshcc], [], [])
+    compile_flags = package_flags("sandia-openshmem", "--cflags")
+    link_flags = package_flags("sandia-openshmem", "--libs")
+    if compile_flags is None or link_flags is None:
+        stop("no oshcc on PATH, and no package sandia-openshmem")
+    return Engine(None, shlex.split(os.environ.get("CC", "cc")), compile_flags or [], link_flags or [])
+
+
+def links(engine: Engine, source: str) -> bool:
+    """Does a C program compile and link against the engine?"""
+    with tempfile.TemporaryDirectory() as scratch:
+        program = Path(scratch, "probe.c")
+        program.write_text(source)
+        command = [*engine.compiler, *engine.compile_flags, str(program), "-o", str(program.with_suffix("")),
+                   *engine.link_flags]
+        return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def probe(functions: list[str]) -> str:
+    """A program that links if the engine has all these functions."""
+    uses = "".join(f"    used |= (void *)&{function} != 0;\n" for function in functions)
+    return f"#include <shmem.h>\nint main(void)\n{{\n    volatile int used = 0;\n{uses}    return !used;\n}}\n"
+
+
+def constant_values(engine: Engine, names: list[str]) -> dict[str, str]:
+    """Values of preprocessor constants of the engine's header, as text."""
+    with tempfile.TemporaryDirectory() as scratch:
+        source = Path(scratch, "constants.c")
+        source.write_text("#include <shmem.h>\n" + "".join(f"value_of_{name} = {name}\n" for name in names))
+        text = output(*engine.compiler, *engine.compile_flags, "-E", str(source)) or ""
+    return dict(re.findall(r"value_of_(\w+) = (.+)", text))
+
+
+class Build(build_ext):
+    """Builds the C library before the extension that stands on it."""
+
+    def run(self) -> None:
+        engine = find_engine()
+        if not links(engine, probe(["shmem_init_thread", "shmem_ctx_create"])):
+            stop(f"{engine.oshcc or 'sandia-openshmem'} does not compile and link an OpenSHMEM 1.4 program")
+        hwloc = package_flags("hwloc", "--cflags", "--libs")
+        if hwloc is None:
+            stop("no package hwloc (or no pkg-config)")
+        in_place = self.inplace or getattr(self, "editable_mode", False)
+        self.destination = ROOT / "pyshmem" if in_place else Path(self.build_lib).resolve() / "pyshmem"
+        self.generated = Path(self.build_temp).resolve() / "generated"
+        for directory in (self.generated, self.destination / "lib" / "pkgconfig", self.destination / "include"):
+            directory.mkdir(parents=True, exist_ok=True)
+        self.write_has(engine)
+        self.build_library(engine, hwloc or [])
+        self.write_package_files(engine)
+        self.prepare_extension(engine)
+        super().run()
+
+    def write_has(self, engine: Engine) -> None:
+        """Write has.h: what this engine has."""
+        self.features = {name: links(engine, probe(functions)) for name, functions in FEATURES.items()}
+        lines = [f"#define {name} {int(has)}\n" for name, has in self.features.items()]
+        (self.generated / "has.h").write_text("/* Generated: what this OpenSHMEM library has. */\n" + "".join(lines))
+
+    def build_library(self, engine: Engine, hwloc: list[str]) -> None:
+        """Compile src/ into the shared library, with the name that programs look for at run time."""
+        self.library = self.destination / "lib" / f"libshmem_partition.so.{ABI}"
+        sources = sorted(map(str, [*ROOT.glob("src/*.c"), *ROOT.glob("src/engine/*.c")]))
+        exports = ROOT / "src/libshmem_partition.map"
+        command = [*engine.compiler, *engine.compile_flags, *C_FLAGS, "-shared", *sources, "-o", str(self.library),
+                   f"-I{ROOT / 'include'}", f"-I{self.generated}", f"-Wl,-soname,{self.library.name}",
+                   "-Wl,-Bsymbolic", f"-Wl,--version-script={exports}", *engine.link_flags, *hwloc, "-ldl"]
+        print("building", self.library.name, "with", shlex.join(engine.compiler))
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.stderr:
+            print(done.stderr)
+        if done.returncode != 0:
+            sys.exit(f"building {self.library.name} failed:\n{shlex.join(command)}\n{done.stderr}")
+        # A wheel has no links; a linker script stands in for the name that programs are linked with.
+        (self.destination / "lib/libshmem_partition.so").write_text(f"INPUT({self.library.name})\n")
+
+    def write_package_files(self, engine: Engine) -> None:
+        """Write the header, the pkg-config file and the record of this build."""
+        shutil.copy(ROOT / "include/shmem_partition.h", self.destination / "include")
+        version = self.distribution.get_version()
+        template = (ROOT / "src/shmem_partition.pc.in").read_text()
+        (self.destination / "lib/pkgconfig/shmem_partition.pc").write_text(template.replace("@VERSION@", version))
+        constants = constant_values(engine, ["SHMEM_MAJOR_VERSION", "SHMEM_MINOR_VERSION"])
+        record = {
+            "oshcc": engine.oshcc,
+            "engine_version": engine.version,
+            "specification": "{SHMEM_MAJOR_VERSION}.{SHMEM_MINOR_VERSION}".format(
+                **{name: value.strip() for name, value in constants.items()}
+            ),
+            "hwloc": output("pkg-config", "--modversion", "hwloc"),
+            "compiler": (output(*engine.compiler, "--version") or "unknown").splitlines()[0],
+            "flags": " ".join(C_FLAGS),
+            "features": self.features,
+        }
+        (self.destination / "build_record.json").write_text(json.dumps(record, indent=2) + "\n")
+
+    def prepare_extension(self, engine: Engine) -> None:
+        """Point the extension at the library just built and at the engine."""
+        extension = self.extensions[0]
+        extension.include_dirs += [str(ROOT / "include"), str(ROOT / "src"), str(self.generated)]
+        extension.library_dirs.append(str(self.library.parent))
+        extension.extra_link_args += engine.link_flags
+        self.engine = engine
+
+    def build_extensions(self) -> None:
+        for role in ("compiler_so", "linker_so"):
+            command = getattr(self.compiler, role)
+            self.compiler.set_executable(role, [*self.engine.compiler, *self.engine.compile_flags, *command[1:]])
+        super().build_extensions()
+
+
+setup(
+    cmdclass={"build_ext": Build},
+    ext_modules=[
+        Extension(
+            "pyshmem._core.binding",
+            sources=["pyshmem/_core/binding.pyx"],
+            depends=[*map(str, ROOT.glob("pyshmem/_core/*.px?")), *map(str, ROOT.glob("src/**/*.[ch]"))],
+            include_dirs=[numpy.get_include()],
+            libraries=["shmem_partition"],
+            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+            extra_compile_args=["-std=c11", "-O2", "-Wno-unused-function"],
+            extra_link_args=["-Wl,-rpath,$ORIGIN/../lib"],
+        )
+    ],
+)

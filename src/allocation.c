@@ -1,0 +1,178 @@
+/*
+ * Allocating from partitions: the public functions of the contract's section 5.
+ * Stands on partition.c for the partitions and on heap.c for each one's blocks.
+ *
+ * Nothing here communicates but the barriers: the same sequence of calls gives
+ * the same offsets on every PE.
+ */
+#include "shmem_partition.h"
+
+#include "partition.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+static void *refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void *refuse(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(library.partitions.message.text, MESSAGE_SIZE, format, arguments);
+    va_end(arguments);
+    return NULL;
+}
+
+static void report_refusal(const char *function)
+{
+    fprintf(stderr, "shmem_partition: PE %d: %s: %s\n", library.engine.my_pe, function,
+            library.partitions.message.text);
+}
+
+static void *say_full(const struct partition *partition, size_t size, enum heap_fault fault)
+{
+    struct heap_figures figures;
+    char asked[32], largest[32], unused[32], whole[32];
+    if (fault == HEAP_NO_RECORD)
+        return refuse("no ordinary memory for the records of partition \"%s\"", partition->definition.name);
+    heap_figures(partition->heap, &figures);
+    return refuse("partition %d \"%s\" is full: asked for %s, largest free block %s, free %s of %s",
+                  partition->definition.id, partition->definition.name, message_size(asked, size),
+                  message_size(largest, figures.largest_free), message_size(unused, figures.size - figures.used),
+                  message_size(whole, figures.size));
+}
+
+void *shmem_partition_reserve(size_t alignment, size_t size, int partition_id)
+{
+    if (!partitions_running())
+        return refuse("OpenSHMEM is not initialised");
+    struct partition *partition = partition_with_id(partition_id);
+    if (!partition)
+        return refuse("there is no partition %d", partition_id);
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0)
+        return refuse("alignment %zu is not a power of two", alignment);
+    if (size == 0)
+        return NULL;
+    if (alignment > partition->alignment)
+        return refuse("alignment %zu is above %zu, the largest that is the same on all PEs in partition %d \"%s\"",
+                      alignment, partition->alignment, partition_id, partition->definition.name);
+    enum heap_fault fault;
+    size_t offset = heap_allocate(partition->heap, size, alignment, &fault);
+    return offset == HEAP_NONE ? say_full(partition, size, fault) : partition->base + offset;
+}
+
+static void *allocate(size_t alignment, size_t size, int partition_id, const char *function)
+{
+    if (size == 0)
+        return NULL;
+    void *pointer = shmem_partition_reserve(alignment, size, partition_id);
+    struct partition *partition = partition_with_id(partition_id);
+    if (pointer || (partition && alignment <= partition->alignment))
+        shmem_barrier_all(); /* also when it is full, which all PEs find alike */
+    else
+        report_refusal(function);
+    return pointer;
+}
+
+void *shmem_partition_malloc(size_t size, int partition_id)
+{
+    return allocate(HEAP_ALIGNMENT, size, partition_id, "shmem_partition_malloc");
+}
+
+void *shmem_partition_align(size_t alignment, size_t size, int partition_id)
+{
+    return allocate(alignment, size, partition_id, "shmem_partition_align");
+}
+
+void *shmem_partition_calloc(size_t count, size_t size, int partition_id)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes))
+        bytes = SIZE_MAX; /* more than any partition has: refused as full, on all PEs */
+    void *pointer = bytes ? shmem_partition_reserve(HEAP_ALIGNMENT, bytes, partition_id) : NULL;
+    if (pointer)
+        memset(pointer, 0, bytes);
+    if (pointer || (bytes && partition_with_id(partition_id)))
+        shmem_barrier_all();
+    else if (bytes)
+        report_refusal("shmem_partition_calloc");
+    return pointer;
+}
+
+void *shmemx_kind_malloc(size_t size, int partition_id) { return shmem_partition_malloc(size, partition_id); }
+
+void *shmemx_kind_align(size_t alignment, size_t size, int partition_id)
+{
+    return shmem_partition_align(alignment, size, partition_id);
+}
+
+/* ---- what is there already --------------------------------------------------------------------------------------- */
+
+/* The partition and the offset of a live allocation's start, or NULL and the reason. */
+static struct partition *find_start(const void *pointer, size_t *offset, size_t *size)
+{
+    struct partition *partition = partitions_running() ? partition_containing(pointer) : NULL;
+    size_t start;
+    if (!partition)
+        return refuse(partitions_running() ? "%p is not in a partition" : "OpenSHMEM is not initialised (%p)", pointer);
+    *offset = (size_t)((const char *)pointer - partition->base);
+    if (heap_find(partition->heap, *offset, &start, size) != HEAP_OK)
+        return refuse("%p, offset %zu of partition \"%s\", is not allocated (freed before?)", pointer, *offset,
+                      partition->definition.name);
+    if (start != *offset)
+        return refuse("%p is %zu bytes inside an allocation of partition \"%s\", not at its start", pointer,
+                      *offset - start, partition->definition.name);
+    return partition;
+}
+
+int shmem_partition_release(void *pointer)
+{
+    size_t offset, size;
+    if (!pointer)
+        return 0;
+    struct partition *partition = find_start(pointer, &offset, &size);
+    if (!partition)
+        return -1;
+    shmem_barrier_all(); /* nobody uses it any more */
+    return heap_free(partition->heap, offset) == HEAP_OK ? 0 : -1;
+}
+
+void shmem_partition_free(void *pointer)
+{
+    if (shmem_partition_release(pointer) != 0)
+        report_refusal("shmem_partition_free");
+}
+
+static void *move_to_larger(struct partition *partition, char *old, size_t old_size, size_t size)
+{
+    enum heap_fault fault;
+    size_t offset = heap_allocate(partition->heap, size, HEAP_ALIGNMENT, &fault);
+    if (offset == HEAP_NONE)
+        return say_full(partition, size, fault);
+    memcpy(partition->base + offset, old, old_size < size ? old_size : size);
+    heap_free(partition->heap, (size_t)(old - partition->base));
+    return partition->base + offset;
+}
+
+void *shmem_partition_realloc(void *pointer, size_t size)
+{
+    size_t offset, old_size;
+    if (!pointer)
+        return shmem_malloc(size);
+    if (size == 0) {
+        shmem_partition_free(pointer);
+        return NULL;
+    }
+    struct partition *partition = find_start(pointer, &offset, &old_size);
+    if (!partition) {
+        report_refusal("shmem_partition_realloc");
+        return NULL;
+    }
+    shmem_barrier_all();
+    void *result = pointer;
+    if (heap_resize(partition->heap, offset, size) != HEAP_OK)
+        result = move_to_larger(partition, pointer, old_size, size);
+    shmem_barrier_all();
+    return result;
+}

@@ -1,0 +1,53 @@
+/*
+ * Placement: every kernel call about where memory lies is made here.
+ *
+ * Binding, populating, counting pages, free memory of nodes.  Knows nothing of
+ * partitions, hwloc or OpenSHMEM; is asked by the partition layer only.
+ */
+#ifndef SHMEM_PARTITION_PLACEMENT_H
+#define SHMEM_PARTITION_PLACEMENT_H
+
+#include "bitset.h"
+#include "message.h"
+
+#include <stdint.h>
+
+enum binding { BIND_ONLY, BIND_PREFERRED, BIND_INTERLEAVED };
+
+struct node_bytes {
+    int node; /* the NUMA node's number; -1: not present */
+    uint64_t bytes;
+};
+
+size_t placement_page_size(void);
+
+/* Set the policy of whole pages at `address`; 0, or -1 with what was refused and the likely cause. */
+int placement_bind(void *address, size_t size, enum binding binding, const struct nodeset *nodes,
+                   struct message *message);
+
+/* Ask the kernel to move pages that lie elsewhere to where the policy wants them; what cannot move stays. */
+void placement_move(void *address, size_t size, enum binding binding, const struct nodeset *nodes);
+
+/*
+ * Make every page of the range present, under the policy in force.  A
+ * shortage is an error here, never a signal.  Returns 0, or -1 with a message.
+ */
+int placement_populate(void *address, size_t size, struct message *message);
+
+/*
+ * Count the pages of a range by node, as the kernel reports them.  `bytes` has
+ * NODESET_BITS counters that are set; `*absent` is set to the bytes not yet
+ * present.  Returns 0, or -1 with a message.
+ */
+int placement_count(const void *address, size_t size, uint64_t *bytes, uint64_t *absent, struct message *message);
+
+/* Free memory of a node, with the page cache that the kernel would give up; 0 if it cannot be read. */
+uint64_t placement_free_bytes(int node);
+
+/* Memory of the whole machine (or of its container) that could be had now; 0 if it cannot be read. */
+uint64_t placement_available_bytes(void);
+
+/* The CPUs on which this process may run. */
+int placement_allowed_cpus(struct cpuset *cpus, struct message *message);
+
+#endif

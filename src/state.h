@@ -1,0 +1,64 @@
+/*
+ * The one state of the library.  A process is one PE of one job, so there is
+ * one of everything; all of it lies here, part by part, each touched by its own
+ * layer only.
+ */
+#ifndef SHMEM_PARTITION_STATE_H
+#define SHMEM_PARTITION_STATE_H
+
+#include "engine/engine.h"
+#include "heap.h"
+#include "spec.h"
+#include "topology.h"
+
+#include <sys/types.h>
+
+struct engine_state { /* engine/ */
+    struct engine_functions functions;
+    int my_pe, n_pes;
+    void *work_areas; /* symmetric; see native_active_set.c */
+    int next_area;
+};
+
+struct neighbours_state { /* neighbours.c */
+    struct meeting *meeting; /* symmetric */
+    int leader, last, count;
+};
+
+struct partition {
+    struct definition definition;
+    char *base; /* symmetric: one block of the engine's heap */
+    size_t block_bytes;
+    size_t alignment; /* of the block: the largest that an allocation can have */
+    struct heap *heap;
+    struct nodeset nodes; /* as bound on this PE; empty: not bound */
+    bool fell_back;       /* PREFERRED, and the kind is absent */
+};
+
+enum phase { PHASE_NEW, PHASE_RUNNING, PHASE_FAILED, PHASE_STOPPED };
+
+struct partition_state { /* partition.c */
+    enum phase phase;
+    int starts; /* init minus finalize */
+    int thread_level;
+    pid_t process; /* a forked child is not the PE */
+    struct program_definition program[PARTITION_LIMIT];
+    int program_count;
+    struct definitions definitions;
+    int count;
+    struct partition partition[PARTITION_LIMIT]; /* in the order of IDs */
+    struct memory_table *table;                  /* of this node; NULL without partitions */
+    struct message message;                      /* of the last failure */
+    int failed_pe;
+};
+
+struct library {
+    struct engine_state engine;
+    struct agreement *agreement; /* symmetric; agreement.c */
+    struct neighbours_state neighbours;
+    struct partition_state partitions;
+};
+
+extern struct library library;
+
+#endif
