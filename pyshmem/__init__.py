@@ -8,9 +8,7 @@ Importing starts nothing; ``init()`` does, collectively::
     a = shmem.zeros(1000, partition="fast")
 """
 
-from inspect import ismodule as _is_module
-
-from pyshmem import rc as rc
+from pyshmem import rc
 from pyshmem._core.binding import (
     alloc,
     alltoall,
@@ -54,8 +52,31 @@ from pyshmem._core.binding import (
     zeros,
 )
 from pyshmem.build import build_info
-from pyshmem.constants import *  # noqa: F403
-from pyshmem.constants import CMP, MALLOC, OP, THREAD
+from pyshmem.constants import (
+    CMP,
+    CMP_EQ,
+    CMP_GE,
+    CMP_GT,
+    CMP_LE,
+    CMP_LT,
+    CMP_NE,
+    MALLOC,
+    MALLOC_ATOMICS_REMOTE,
+    MALLOC_SIGNAL_REMOTE,
+    OP,
+    OP_AND,
+    OP_MAX,
+    OP_MIN,
+    OP_OR,
+    OP_PROD,
+    OP_SUM,
+    OP_XOR,
+    THREAD,
+    THREAD_FUNNELED,
+    THREAD_MULTIPLE,
+    THREAD_SERIALIZED,
+    THREAD_SINGLE,
+)
 from pyshmem.errors import FreedError, NotInitializedError, PartitionError
 from pyshmem.memory import Partition, PartitionSpec, partition, partitions, placement
 from pyshmem.reports import report
@@ -63,4 +84,85 @@ from pyshmem.runtime import finalize, global_exit, init, init_thread, query_thre
 
 __version__ = "0.1.0"
 
-__all__ = sorted(name for name, value in globals().items() if not name.startswith("_") and not _is_module(value))
+__all__ = [
+    "CMP",
+    "CMP_EQ",
+    "CMP_GE",
+    "CMP_GT",
+    "CMP_LE",
+    "CMP_LT",
+    "CMP_NE",
+    "MALLOC",
+    "MALLOC_ATOMICS_REMOTE",
+    "MALLOC_SIGNAL_REMOTE",
+    "OP",
+    "OP_AND",
+    "OP_MAX",
+    "OP_MIN",
+    "OP_OR",
+    "OP_PROD",
+    "OP_SUM",
+    "OP_XOR",
+    "THREAD",
+    "THREAD_FUNNELED",
+    "THREAD_MULTIPLE",
+    "THREAD_SERIALIZED",
+    "THREAD_SINGLE",
+    "FreedError",
+    "NotInitializedError",
+    "Partition",
+    "PartitionError",
+    "PartitionSpec",
+    "__version__",
+    "alloc",
+    "alltoall",
+    "and_reduce",
+    "array",
+    "atomic_add",
+    "atomic_fetch",
+    "atomic_fetch_add",
+    "atomic_inc",
+    "atomic_set",
+    "barrier_all",
+    "broadcast",
+    "build_info",
+    "del_array",
+    "empty",
+    "fcollect",
+    "fence",
+    "finalize",
+    "free",
+    "fromalloc",
+    "full",
+    "get",
+    "global_exit",
+    "iget",
+    "info_get_name",
+    "info_get_version",
+    "init",
+    "init_thread",
+    "iput",
+    "max_reduce",
+    "min_reduce",
+    "my_pe",
+    "n_pes",
+    "new_array",
+    "ones",
+    "or_reduce",
+    "partition",
+    "partitions",
+    "placement",
+    "prod_reduce",
+    "ptr",
+    "put",
+    "query_thread",
+    "quiet",
+    "rc",
+    "reduce",
+    "report",
+    "sum_reduce",
+    "sync_all",
+    "wait_until",
+    "xor_reduce",
+    "zeros",
+]

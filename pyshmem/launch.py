@@ -110,7 +110,7 @@ def job(pes: int, options: Sequence[str], program: Sequence[str]) -> Job:
 
 
 def give_host_a_name() -> None:
-    """Open MPI refuses a host called ``(none)``, as small containers and guests are: this job gets a name of its own."""
+    """Open MPI refuses a host called ``(none)``, as guests are: this job gets a name of its own."""
     if socket.gethostname() not in ("(none)", ""):
         return
     library = ctypes.CDLL(None, use_errno=True)

@@ -113,7 +113,7 @@ class Partition:
     kind = property(lambda self: str(self._record()["kind"]), doc="The kind of memory that was asked for.")
     policy = property(lambda self: str(self._record()["policy"]), doc="MANDATORY, PREFERRED, INTERLEAVED; '' if none.")
     origin = property(lambda self: str(self._record()["origin"]), doc="Who defined it.")
-    nodes = property(lambda self: str(self._record()["nodes"]), doc="NUMA nodes it is bound to here: '4-7'; '' if none.")
+    nodes = property(lambda self: str(self._record()["nodes"]), doc="NUMA nodes it is bound to here: '4-7', or ''.")
     page_size = property(lambda self: int(self._record()["page_size"]), doc="Bytes of a page.")
     fell_back = property(lambda self: bool(self._record()["fell_back"]), doc="PREFERRED, and the kind is absent here.")
 

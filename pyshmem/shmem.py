@@ -4,10 +4,8 @@
 """
 
 from pyshmem import *  # noqa: F403
-from pyshmem import THREAD, __all__, rc
+from pyshmem import THREAD, rc
 from pyshmem import init as _init
-
-__all__ = list(__all__)
 
 if rc.initialize:
     _init(thread_level=THREAD[rc.thread_level.upper()] if rc.threads else THREAD.SINGLE)

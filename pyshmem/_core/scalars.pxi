@@ -33,22 +33,27 @@ cdef inline int element_of(cnp.ndarray array) except -2:
     return element_of_dtype[number]
 
 
+cdef int check_range(object number, cnp.dtype dtype) except -1:
+    limits = np.iinfo(dtype)
+    if not limits.min <= number <= limits.max:
+        raise OverflowError(f"{number} does not fit dtype {dtype} ({limits.min} to {limits.max})")
+    return 0
+
+
 cdef int scalar_in_general(cnp.ndarray like, object value, scalar *result) except -1:
     """Any value that NumPy can convert without loss of kind or range."""
     cdef cnp.ndarray given = np.asarray(value)
     cdef cnp.ndarray converted
-    dtype = like.dtype
+    cdef cnp.dtype dtype = like.dtype
     if cnp.PyArray_SIZE(given) != 1:
         raise ValueError(f"one value is wanted, not an array of shape {(<object>given).shape}")
-    is_integer = given.dtype.kind in "iub" and dtype.kind in "iu"
-    if not is_integer and not np.can_cast(given.dtype, dtype, "same_kind") and given.dtype.kind not in "iu":
+    number = given.reshape(()).item()
+    whole = isinstance(number, int)      # also one beyond 64 bits, which NumPy holds as an object
+    if not whole and not np.can_cast(given.dtype, dtype, "same_kind"):
         raise TypeError(f"a value of type {type(value).__name__} does not fit dtype {dtype}")
-    item = given.reshape(()).item() if is_integer or given.dtype.kind == "O" else None
-    if dtype.kind in "iu" and item is not None:
-        limits = np.iinfo(dtype)
-        if not limits.min <= item <= limits.max:
-            raise OverflowError(f"{item} does not fit dtype {dtype} ({limits.min} to {limits.max})")
-    converted = given.reshape(1).astype(dtype)
+    if whole and (<object>dtype).kind in "iu":
+        check_range(number, dtype)
+    converted = np.array([number if whole else given.reshape(())], dtype=dtype)
     memcpy(result, cnp.PyArray_DATA(converted), cnp.PyArray_ITEMSIZE(converted))
     return 0
 

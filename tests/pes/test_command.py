@@ -1,0 +1,87 @@
+"""``pyshmem run`` and what it says; plain ``oshrun`` works as well."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+from jobs import RAN, clean_environment, launcher, run_command, run_job
+
+HELLO = "import pyshmem as shmem, sys\nshmem.init()\nprint('here', shmem.my_pe(), shmem.n_pes(), sys.argv[1:])\n"
+
+
+@pytest.fixture
+def hello(tmp_path):
+    path = tmp_path / "hello.py"
+    path.write_text(HELLO)
+    return str(path)
+
+
+@pytest.mark.parametrize("pes", [1, 2, 3, 4])
+def test_run(pes, hello):
+    result = run_job(pes, [hello, "--flag", "--", "x"])
+    assert result.status == 0, result.output
+    for pe in range(pes):
+        assert f"here {pe} {pes} ['--flag', '--', 'x']" in result.output
+
+
+def test_verbose_says_the_full_command(hello):
+    result = run_command([*launcher(), "run", "-v", "-n", "2", hello], {"SHMEM_INFO": "0", "PYSHMEM_REPORT": "0"})
+    assert result.status == 0, result.output
+    first = result.output.splitlines()[0]
+    assert "oshrun" in first and "-n 2" in first and hello in first
+
+
+def test_plain_oshrun(hello):
+    import pyshmem
+    from pyshmem import launch
+
+    RAN.pes.add(2)
+    made = launch.job(2, [], [hello])
+    position = made.command.index(hello)
+    command = [*made.command[: position - 2], sys.executable, hello]
+    assert "program.py" not in " ".join(command)
+    result = run_command(command, made.environment)
+    assert result.status == 0 and "here 1 2" in result.output, result.output
+    assert pyshmem.build_info()["oshcc"] is None or os.path.dirname(pyshmem.build_info()["oshcc"]) in command[0]
+
+
+@pytest.mark.parametrize("arguments, text", [
+    (["run"], "no program to run"),
+    (["run", "-n", "0", "x.py"], "at least 1 PE"),
+    (["run", "-n", "2", "nowhere.py"], "there is no program nowhere.py"),
+    (["run", "--bind-to", "core", "x.py"], "end launcher options with --"),
+    (["frobnicate"], "invalid choice"),
+])
+def test_mistakes(arguments, text):
+    result = run_command([*launcher(), *arguments])
+    assert result.status == 2
+    assert text in result.output
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("arguments, text", [
+    (["--help"], "run"), (["run", "--help"], "launcher options"), (["info"], "engine"),
+    (["config", "--pkg-config-path"], "pkgconfig"),
+])
+def test_help_and_info(arguments, text):
+    result = run_command([*launcher(), *arguments])
+    assert result.status == 0
+    assert text in result.output
+
+
+def test_report_is_printed_once(hello):
+    result = run_job(2, [hello], {"PYSHMEM_REPORT": "1", "SHMEM_SYMMETRIC_PARTITION2": "size=1M:name=small"})
+    assert result.status == 0
+    assert result.output.count("small") >= 1 and result.output.count("largest free") == 1
+
+
+def test_launcher_of_another_library_is_noticed(hello):
+    """A launcher that this engine does not understand starts n jobs of one PE each."""
+    environment = clean_environment({"OMPI_COMM_WORLD_SIZE": "4", "PMI_SIZE": "4"})
+    RAN.pes.add(1)
+    result = run_command([sys.executable, hello], {"PMI_SIZE": "4"} if "PMI_SIZE" not in os.environ else environment)
+    if "sees one PE alone" not in result.output:  # engines that refuse to start at all say so themselves
+        assert result.status != 0, result.output
+    assert "here 0 1" not in result.output
