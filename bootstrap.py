@@ -188,15 +188,15 @@ def take(steps: Iterable[Step], console: Console) -> None:
     """Take the steps that are not done already, in order."""
     for step in steps:
         console.begin(step.title)
-        if step.is_done():
-            console.end("up to date")
-            continue
+        note = "FAILED"
         try:
-            step.act(console, new_log(step.title))
-        except BaseException:
-            console.end("FAILED")
-            raise
-        console.end()
+            if step.is_done():
+                note = "up to date"
+            else:
+                step.act(console, new_log(step.title))
+                note = ""
+        finally:
+            console.end(note)
 
 
 def new_log(title: str) -> Path:
@@ -223,8 +223,8 @@ def missing_packages(packages: Sequence[str]) -> list[str]:
     """Those of the packages that are not installed."""
     if not (shutil.which("dpkg-query") and shutil.which("apt-get")):
         raise BootstrapError(
-            "this is not Debian or Ubuntu: install these yourself (or what they are called\n"
-            f"here), then rerun with --no-apt:\n    {' '.join(packages)}"
+            "this is not Debian or Ubuntu: install these yourself, under the\n"
+            f"names they have here, then rerun with --no-apt:\n    {' '.join(packages)}"
         )
     query = ["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *packages]
     told = subprocess.run(query, capture_output=True, text=True).stdout
@@ -297,7 +297,7 @@ class Engine:
         first = [self.venv / "bin", *([Path(self.oshcc).parent] if self.oshcc else [])]
         path = os.pathsep.join([*map(str, first), os.environ.get("PATH", os.defpath)])
         chosen = {"OSHCC": self.oshcc} if self.oshcc else {}
-        return {**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1", **chosen, **more}
+        return {**os.environ, "PATH": path, **chosen, **more}
 
 
 def first_engine() -> Engine:

@@ -54,6 +54,12 @@ int shmem_partition_define(int id, const char *name, const char *definition);
  */
 int shmem_partition_init_thread(int requested, int *provided);
 
+/*
+ * From now on a process that exits with status 0 finalises first, collectively,
+ * and one that exits with another status ends the job with it.
+ */
+void shmem_partition_finalize_at_exit(void);
+
 /* The message of the last failure on this PE; for a failed start the same on all PEs, naming the first that failed. */
 const char *shmem_partition_error(void);
 

@@ -77,7 +77,7 @@ from pyshmem.constants import (
     THREAD_SERIALIZED,
     THREAD_SINGLE,
 )
-from pyshmem.errors import FreedError, NotInitializedError, PartitionError
+from pyshmem.errors import FreedError, NoPartitionError, NotInitializedError, PartitionError
 from pyshmem.memory import Partition, PartitionSpec, partition, partitions, placement
 from pyshmem.reports import report
 from pyshmem.runtime import finalize, global_exit, init, init_thread, query_thread
@@ -109,6 +109,7 @@ __all__ = [
     "THREAD_SERIALIZED",
     "THREAD_SINGLE",
     "FreedError",
+    "NoPartitionError",
     "NotInitializedError",
     "Partition",
     "PartitionError",

@@ -21,8 +21,16 @@ class PartitionError(RuntimeError):
         self.pe = pe
 
 
-class FreedError(KeyError, ValueError):
-    """Symmetric memory was used, or freed again, after it had been freed."""
+class _PlainKeyError(KeyError):
+    """A ``KeyError`` whose message is shown as it is, not as a quoted key."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
+
+
+class NoPartitionError(_PlainKeyError):
+    """There is no partition of this name or ID."""
+
+
+class FreedError(_PlainKeyError, ValueError):
+    """Symmetric memory was used, or freed again, after it had been freed."""

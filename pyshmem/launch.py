@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pyshmem.build import PACKAGE, build_info
+from pyshmem.build import build_info
 
 FORWARDED = ("SHMEM_", "SMA_", "PYSHMEM_")
 CLONE_NEWUSER, CLONE_NEWUTS = 0x10000000, 0x04000000
@@ -50,7 +50,7 @@ def program_command(program: Sequence[str]) -> list[str]:
     if first == "-m" or Path(first).suffix == ".py" or not shutil.which(first):
         if first != "-m" and not Path(first).is_file():
             raise LaunchError(f"there is no program {first}")
-        return [sys.executable, str(PACKAGE / "program.py"), *program]
+        return [sys.executable, *program]
     return list(program)
 
 

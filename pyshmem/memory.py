@@ -196,8 +196,8 @@ def partition(which: str | int) -> Partition:
 
     Raises
     ------
-    KeyError
-        There is none; the message lists those that there are.
+    NoPartitionError
+        There is none (a ``KeyError``); the message lists those that there are.
     """
     binding.my_pe()
     number = binding.partition_id_of(which)

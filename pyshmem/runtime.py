@@ -1,8 +1,11 @@
-"""The life of OpenSHMEM in a Python process: start, stop, and what happens at exit."""
+"""The life of OpenSHMEM in a Python process.
+
+At exit the C library finalises, after the interpreter: what runs late may still communicate, and the exit status is
+known by then, so that a PE that leaves with one ends the job.
+"""
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -63,7 +66,6 @@ def init(
     if _starts == 1:
         failure.watch()
         os.register_at_fork(after_in_child=binding.mark_stopped)
-        atexit.register(_stop_at_exit)
         reports.at_init()
     return provided
 
@@ -98,13 +100,3 @@ def global_exit(status: int = 0) -> NoReturn:
     sys.stderr.flush()
     binding.end_job(status)
     raise SystemExit(status)
-
-
-def _stop_at_exit() -> None:
-    status = failure.exit_status()
-    if not binding.is_running():  # finalised already, or a forked child, which is no PE
-        return
-    if status != 0:
-        global_exit(status)
-    while binding.is_running():
-        finalize()

@@ -20,6 +20,8 @@ static bool is_ours(const void *pointer) { return library.partitions.count > 0 &
 
 int shmem_partition_init_thread(int requested, int *provided) { return partitions_start(requested, provided); }
 
+void shmem_partition_finalize_at_exit(void) { library.partitions.finalize_at_exit = true; }
+
 static void start_or_end(int requested, int *provided)
 {
     if (partitions_start(requested, provided) == 0)

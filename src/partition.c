@@ -104,6 +104,33 @@ static int heap_bytes(size_t *bytes, struct message *message)
     return 0;
 }
 
+/*
+ * A heap larger than the machine must never reach the engine: UCX then fills
+ * shared memory page by page until the kernel kills somebody.
+ */
+static int check_heap_here(size_t bytes, struct message *message)
+{
+    const struct definitions *definitions = &library.partitions.definitions;
+    uint64_t available = placement_available_bytes();
+    const struct definition *largest = NULL;
+    char whole[32], here[32], size[32];
+    if (available == 0 || bytes <= available)
+        return 0;
+    for (int i = 0; i < definitions->count; i++)
+        if (!largest || definitions->entry[i].size > largest->size)
+            largest = &definitions->entry[i];
+    if (!largest)
+        message_set(message, "%s asks for a heap of %s per PE, and the node has %s free",
+                    definitions->default_heap_variable, message_size(whole, bytes), message_size(here, available));
+    else
+        message_set(message,
+                    "%s\nthe symmetric heap does not fit into the node: %s wanted per PE for all partitions (partition %d "
+                    "\"%s\": %s), %s free on the whole node; ask for less",
+                    largest->text, message_size(whole, bytes), largest->id, largest->name,
+                    message_size(size, largest->size), message_size(here, available));
+    return -1;
+}
+
 enum { SIZE_VARIABLES = 8 };
 
 struct saved_environment {
@@ -147,6 +174,8 @@ static int prepare_engine(struct saved_environment *saved, struct message *messa
     const struct definitions *definitions = &library.partitions.definitions;
     if (definitions->count == 0 && definitions->default_heap == 0)
         return 0; /* nothing was asked for: the engine's own default */
+    if (check_heap_here(bytes, message) != 0)
+        return -1;
     return set_heap_size(bytes, saved, message);
 }
 
@@ -360,11 +389,37 @@ static int start_partitions(int prepared)
     return 0;
 }
 
+/*
+ * A forked child is no PE: the engine's own exit handlers, which finalise the
+ * job, must not run in it.  And a PE that leaves with a status, or without
+ * having finalised, must not leave the others waiting.
+ */
+static void leave(int status, void *unused)
+{
+    struct partition_state *state = &library.partitions;
+    (void)unused;
+    if (state->process != getpid()) {
+        fflush(NULL);
+        _exit(status);
+    }
+    if (!state->finalize_at_exit || state->phase == PHASE_STOPPED)
+        return;
+    if (status != 0)
+        shmem_global_exit(status);
+    state->starts = 1;
+    partitions_stop();
+}
+
 static int start_engine(int requested, int *provided, struct message *message)
 {
     engine_correct_environment();
     if (engine()->init_thread(requested, provided) != 0) {
         message_set(message, "%s did not start with thread level %d", engine_vendor(), requested);
+        return -1;
+    }
+    library.partitions.process = getpid();
+    if (on_exit(leave, NULL) != 0) { /* after the engine's handlers, so that it runs before them */
+        message_set(message, "no memory to prepare for the end of the process");
         return -1;
     }
     return engine_check_launch(message);
@@ -398,7 +453,6 @@ int partitions_start(int requested, int *provided)
         return -1;
     }
     state->thread_level = *provided;
-    state->process = getpid();
     if (start_partitions(prepared) != 0)
         return -1;
     state->phase = PHASE_RUNNING;

@@ -42,6 +42,7 @@ struct partition_state { /* partition.c */
     int starts; /* init minus finalize */
     int thread_level;
     pid_t process; /* a forked child is not the PE */
+    bool finalize_at_exit;
     struct program_definition program[PARTITION_LIMIT];
     int program_count;
     struct definitions definitions;

@@ -14,7 +14,7 @@ cdef int raise_not_one(cnp.ndarray array) except -1:
     raise ValueError(f"an atomic works on an array of one element, not of shape {(<object>array).shape}")
 
 
-cdef inline int check_atomic(object target, int operation, int pe, object ctx, atomic_function **function) except -1:
+cdef inline int check_atomic(object target, int operation, Py_ssize_t pe, object ctx, atomic_function **function) except -1:
     """All that can be wrong with an atomic; the element type, and the function in ``function``."""
     cdef cnp.ndarray array
     cdef int element
@@ -34,7 +34,7 @@ cdef inline int check_atomic(object target, int operation, int pe, object ctx, a
     return element
 
 
-def atomic_set(target, value, int pe, ctx=None):
+def atomic_set(target, value, Py_ssize_t pe, ctx=None):
     """Set the one element of a symmetric array on another PE (specification: ``shmem_atomic_set``).
 
     Parameters
@@ -55,39 +55,39 @@ def atomic_set(target, value, int pe, ctx=None):
     cdef scalar operand
     cdef int element = check_atomic(target, ATOMIC_SET, pe, ctx, &function)
     scalar_from(<cnp.ndarray>target, element, value, &operand)
-    function(SHMEM_CTX_DEFAULT, cnp.PyArray_DATA(<cnp.ndarray>target), &operand, NULL, pe)
+    function(SHMEM_CTX_DEFAULT, cnp.PyArray_DATA(<cnp.ndarray>target), &operand, NULL, <int>pe)
 
 
-def atomic_inc(target, int pe, ctx=None):
+def atomic_inc(target, Py_ssize_t pe, ctx=None):
     """Add one to the element of a symmetric array on another PE (integers only; see ``atomic_set``)."""
     cdef atomic_function *function
     check_atomic(target, ATOMIC_INC, pe, ctx, &function)
-    function(SHMEM_CTX_DEFAULT, cnp.PyArray_DATA(<cnp.ndarray>target), NULL, NULL, pe)
+    function(SHMEM_CTX_DEFAULT, cnp.PyArray_DATA(<cnp.ndarray>target), NULL, NULL, <int>pe)
 
 
-def atomic_add(target, value, int pe, ctx=None):
+def atomic_add(target, value, Py_ssize_t pe, ctx=None):
     """Add ``value`` to the element of a symmetric array on another PE (integers only; see ``atomic_set``)."""
     cdef atomic_function *function
     cdef scalar operand
     cdef int element = check_atomic(target, ATOMIC_ADD, pe, ctx, &function)
     scalar_from(<cnp.ndarray>target, element, value, &operand)
-    function(SHMEM_CTX_DEFAULT, cnp.PyArray_DATA(<cnp.ndarray>target), &operand, NULL, pe)
+    function(SHMEM_CTX_DEFAULT, cnp.PyArray_DATA(<cnp.ndarray>target), &operand, NULL, <int>pe)
 
 
-def atomic_fetch(source, int pe, ctx=None):
+def atomic_fetch(source, Py_ssize_t pe, ctx=None):
     """The value of the element of a symmetric array on another PE (see ``atomic_set``)."""
     cdef atomic_function *function
     cdef scalar result
     cdef int element = check_atomic(source, ATOMIC_FETCH, pe, ctx, &function)
-    function(SHMEM_CTX_DEFAULT, cnp.PyArray_DATA(<cnp.ndarray>source), NULL, &result, pe)
+    function(SHMEM_CTX_DEFAULT, cnp.PyArray_DATA(<cnp.ndarray>source), NULL, &result, <int>pe)
     return scalar_to(element, &result)
 
 
-def atomic_fetch_add(target, value, int pe, ctx=None):
+def atomic_fetch_add(target, value, Py_ssize_t pe, ctx=None):
     """Add ``value`` to the element of a symmetric array on another PE; its value before (integers only)."""
     cdef atomic_function *function
     cdef scalar operand, result
     cdef int element = check_atomic(target, ATOMIC_FETCH_ADD, pe, ctx, &function)
     scalar_from(<cnp.ndarray>target, element, value, &operand)
-    function(SHMEM_CTX_DEFAULT, cnp.PyArray_DATA(<cnp.ndarray>target), &operand, &result, pe)
+    function(SHMEM_CTX_DEFAULT, cnp.PyArray_DATA(<cnp.ndarray>target), &operand, &result, <int>pe)
     return scalar_to(element, &result)

@@ -41,7 +41,7 @@ cdef int check_status(int status) except -1:
     return 0
 
 
-def broadcast(target, source, int root, size=None, team=None):
+def broadcast(target, source, Py_ssize_t root, size=None, team=None):
     """Copy ``source`` of one PE to ``target`` of all PEs, the root's included. Collective.
 
     Parameters

@@ -95,6 +95,7 @@ cdef extern from "shmem_partition.h" nogil:
     int shmem_partition_init_thread(int requested, int *provided)
     const char *shmem_partition_error()
     int shmem_partition_failed_pe()
+    void shmem_partition_finalize_at_exit()
     void shmem_finalize()
 
     void *shmem_malloc_with_hints(size_t size, long hints)

@@ -44,7 +44,7 @@ cdef int resolve_partition(object partition) except -1:
 cdef int raise_no_partition(object partition) except -1:
     names = [f"{info['id']} \"{info['name']}\"" for info in partition_records()]
     there = "the partitions are " + ", ".join(names) if names else "none is defined"
-    raise KeyError(f"there is no partition {partition!r}: {there}")
+    raise NoPartitionError(f"there is no partition {partition!r}: {there}")
 
 
 cdef int raise_heap_full(size_t bytes) except -1:
@@ -210,7 +210,7 @@ def free(mem):
 cdef tuple shape_tuple(object shape):
     if isinstance(shape, (int, np.integer)):
         shape = (shape,)
-    shape = tuple(shape)
+    shape = tuple([index(length) for length in shape])
     for length in shape:
         if length < 0:
             raise ValueError(f"the lengths of a shape must not be negative, got {shape}")
@@ -264,7 +264,7 @@ cdef cnp.ndarray reserve_array(object shape, cnp.dtype dtype, object order, obje
     cdef object bytes = dtype.itemsize
     cdef bint fortran = is_fortran(order)
     for length in lengths:
-        bytes = bytes * int(length)
+        bytes = bytes * length
     return array_on(reserve(checked_bytes(bytes), align, hints, partition), dtype, lengths, fortran)
 
 
@@ -315,8 +315,8 @@ def zeros(shape, dtype=float, order="C", *, align=None, hints=None, partition=No
     ------
     MemoryError
         The partition is full, on all PEs alike; nothing is lost and it stays usable.
-    KeyError
-        There is no such partition.
+    NoPartitionError
+        There is no such partition (a ``KeyError``).
     """
     cdef cnp.ndarray array = reserve_array(shape, plain_dtype(dtype), order, align, hints, partition)
     clear_memory(<SymmetricMemory><object>PyArray_BASE(array))
@@ -353,10 +353,8 @@ def array(obj, dtype=None, *, order="K", align=None, hints=None, partition=None)
     cdef cnp.ndarray result
     cdef cnp.dtype kind = plain_dtype(source.dtype)
     cdef SymmetricMemory memory = reserve(checked_bytes(source.size * kind.itemsize), align, hints, partition)
-    if source.flags.c_contiguous or source.flags.f_contiguous:
-        result = array_on(memory, kind, (<object>source).shape, not source.flags.c_contiguous)
-    else:      # as numpy.array lays out a copy of it: the order of the axes is kept, the gaps are not
-        result = np.ndarray((<object>source).shape, kind, memory, strides=np.empty_like(source).strides)
+    # As numpy.array lays out a copy of it: for 'K' the order of the axes is kept, the gaps are not.
+    result = np.ndarray((<object>source).shape, kind, memory, strides=np.empty_like(source, order=order).strides)
     np.copyto(result, source, casting="no")
     complete(memory)
     return result
@@ -384,7 +382,7 @@ def fromalloc(mem, shape=None, dtype=None, order="C"):
     lengths = shape_tuple(memory.bytes // kind.itemsize if shape is None else shape)
     wanted = kind.itemsize
     for length in lengths:
-        wanted *= int(length)
+        wanted *= length
     if wanted > memory.bytes:
         raise ValueError(f"an array of shape {lengths} and dtype {kind} needs {wanted} bytes, the memory has {memory.bytes}")
     return array_on(memory, kind, lengths, is_fortran(order))
@@ -423,7 +421,7 @@ cdef class PeerMemory:
     cdef SymmetricMemory mine     # keeps the allocation known
 
 
-def ptr(target, int pe):
+def ptr(target, Py_ssize_t pe):
     """A view of another PE's copy of a symmetric array, for plain loads and stores. Local.
 
     Parameters

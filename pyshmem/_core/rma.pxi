@@ -6,7 +6,7 @@ cdef inline int check_context(object ctx) except -1:
     return 0
 
 
-cdef inline Py_ssize_t check_transfer(object target, object source, int pe, object size, object ctx,
+cdef inline Py_ssize_t check_transfer(object target, object source, Py_ssize_t pe, object size, object ctx,
                                       bint putting) except -1:
     """All that can be wrong with a contiguous transfer; the number of elements to move."""
     cdef cnp.ndarray into, out_of
@@ -28,7 +28,7 @@ cdef inline Py_ssize_t check_transfer(object target, object source, int pe, obje
     return element_count(size, cnp.PyArray_SIZE(into), cnp.PyArray_SIZE(out_of))
 
 
-def put(target, source, int pe, size=None, ctx=None):
+def put(target, source, Py_ssize_t pe, size=None, ctx=None):
     """Copy ``source`` to ``target`` on another PE (specification: ``shmem_put``).
 
     Returns when ``source`` may be changed again; the data is at the target after a ``quiet`` or a barrier.
@@ -56,13 +56,13 @@ def put(target, source, int pe, size=None, ctx=None):
     cdef void *into = cnp.PyArray_DATA(<cnp.ndarray>target)
     cdef void *out_of = cnp.PyArray_DATA(<cnp.ndarray>source)
     if bytes < RELEASE_BYTES:
-        shmem_ctx_putmem(SHMEM_CTX_DEFAULT, into, out_of, bytes, pe)
+        shmem_ctx_putmem(SHMEM_CTX_DEFAULT, into, out_of, bytes, <int>pe)
     else:
         with nogil:
-            shmem_ctx_putmem(SHMEM_CTX_DEFAULT, into, out_of, bytes, pe)
+            shmem_ctx_putmem(SHMEM_CTX_DEFAULT, into, out_of, bytes, <int>pe)
 
 
-def get(target, source, int pe, size=None, ctx=None):
+def get(target, source, Py_ssize_t pe, size=None, ctx=None):
     """Copy ``source`` on another PE to ``target`` here (specification: ``shmem_get``).
 
     Parameters
@@ -88,13 +88,13 @@ def get(target, source, int pe, size=None, ctx=None):
     cdef void *into = cnp.PyArray_DATA(<cnp.ndarray>target)
     cdef void *out_of = cnp.PyArray_DATA(<cnp.ndarray>source)
     if bytes < RELEASE_BYTES:
-        shmem_ctx_getmem(SHMEM_CTX_DEFAULT, into, out_of, bytes, pe)
+        shmem_ctx_getmem(SHMEM_CTX_DEFAULT, into, out_of, bytes, <int>pe)
     else:
         with nogil:
-            shmem_ctx_getmem(SHMEM_CTX_DEFAULT, into, out_of, bytes, pe)
+            shmem_ctx_getmem(SHMEM_CTX_DEFAULT, into, out_of, bytes, <int>pe)
 
 
-cdef Py_ssize_t check_strided(object target, object source, int pe, Py_ssize_t tst, Py_ssize_t sst, object size,
+cdef Py_ssize_t check_strided(object target, object source, Py_ssize_t pe, Py_ssize_t tst, Py_ssize_t sst, object size,
                               object ctx, bint putting) except -1:
     """All that can be wrong with a strided transfer; the number of elements to move."""
     if tst < 1 or sst < 1:
@@ -103,7 +103,7 @@ cdef Py_ssize_t check_strided(object target, object source, int pe, Py_ssize_t t
     return element_count(size, strided_length(<cnp.ndarray>target, tst), strided_length(<cnp.ndarray>source, sst))
 
 
-def iput(target, source, int pe, Py_ssize_t tst=1, Py_ssize_t sst=1, size=None, ctx=None):
+def iput(target, source, Py_ssize_t pe, Py_ssize_t tst=1, Py_ssize_t sst=1, size=None, ctx=None):
     """Copy elements ``sst`` apart in ``source`` to elements ``tst`` apart in ``target`` on another PE.
 
     Parameters
@@ -118,13 +118,13 @@ def iput(target, source, int pe, Py_ssize_t tst=1, Py_ssize_t sst=1, size=None, 
     cdef void *into = cnp.PyArray_DATA(<cnp.ndarray>target)
     cdef void *out_of = cnp.PyArray_DATA(<cnp.ndarray>source)
     if count * bytes < RELEASE_BYTES:
-        engine_iput(SHMEM_CTX_DEFAULT, into, out_of, tst, sst, count, bytes, pe)
+        engine_iput(SHMEM_CTX_DEFAULT, into, out_of, tst, sst, count, bytes, <int>pe)
     else:
         with nogil:
-            engine_iput(SHMEM_CTX_DEFAULT, into, out_of, tst, sst, count, bytes, pe)
+            engine_iput(SHMEM_CTX_DEFAULT, into, out_of, tst, sst, count, bytes, <int>pe)
 
 
-def iget(target, source, int pe, Py_ssize_t tst=1, Py_ssize_t sst=1, size=None, ctx=None):
+def iget(target, source, Py_ssize_t pe, Py_ssize_t tst=1, Py_ssize_t sst=1, size=None, ctx=None):
     """Copy elements ``sst`` apart in ``source`` on another PE to elements ``tst`` apart in ``target`` here.
 
     Parameters
@@ -139,7 +139,7 @@ def iget(target, source, int pe, Py_ssize_t tst=1, Py_ssize_t sst=1, size=None, 
     cdef void *into = cnp.PyArray_DATA(<cnp.ndarray>target)
     cdef void *out_of = cnp.PyArray_DATA(<cnp.ndarray>source)
     if count * bytes < RELEASE_BYTES:
-        engine_iget(SHMEM_CTX_DEFAULT, into, out_of, tst, sst, count, bytes, pe)
+        engine_iget(SHMEM_CTX_DEFAULT, into, out_of, tst, sst, count, bytes, <int>pe)
     else:
         with nogil:
-            engine_iget(SHMEM_CTX_DEFAULT, into, out_of, tst, sst, count, bytes, pe)
+            engine_iget(SHMEM_CTX_DEFAULT, into, out_of, tst, sst, count, bytes, <int>pe)

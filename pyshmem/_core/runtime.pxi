@@ -13,11 +13,11 @@ cdef inline int check_running() except -1:
     return raise_not_running() if not running else 0
 
 
-cdef int raise_bad_pe(int pe) except -1:
+cdef int raise_bad_pe(Py_ssize_t pe) except -1:
     raise ValueError(f"PE {pe} is out of range: this job has PEs 0 to {pe_count - 1}")
 
 
-cdef inline int check_pe(int pe) except -1:
+cdef inline int check_pe(Py_ssize_t pe) except -1:
     return raise_bad_pe(pe) if pe < 0 or pe >= pe_count else 0
 
 
@@ -34,6 +34,7 @@ def start(int requested):
     """Start OpenSHMEM and the partitions, collectively; the thread level provided."""
     global running, this_pe, pe_count
     cdef int provided = requested, status
+    shmem_partition_finalize_at_exit()
     with nogil:
         status = shmem_partition_init_thread(requested, &provided)
     if status != 0:

@@ -29,7 +29,7 @@ BOOT_SECONDS = 120.0
 COMMAND_SECONDS = 120.0
 GRACE_SECONDS = 30.0
 POLL_SECONDS = 0.05
-CONSOLE_LINES = 30
+CONSOLE_LINES = 80  # a panic's first line is some 60 before its last
 EXPECTED_COMPLAINT = "TCG doesn't support requested feature"
 
 ENVIRONMENT = {

@@ -73,7 +73,7 @@ def bound() -> list[str]:
     """How this engine's launcher binds each PE to a core."""
     import pyshmem
 
-    return ["--bind-to", "core"] if "Open MPI" in pyshmem.build_info()["engine"] else ["-bind-to", "core"]
+    return ["--map-by", "core", "--bind-to", "core"] if "Open MPI" in pyshmem.build_info()["engine"] else ["-bind-to", "core"]
 
 
 @pytest.mark.parametrize("touch", ["here", "remote"])
@@ -153,7 +153,7 @@ def test_snc4_each_pe_on_its_own_fast_node(snc4):
 
 
 def test_snc4_unbound_uses_all_fast_nodes(snc4):
-    unbound = ["--bind-to", "none"] if bound()[0].startswith("--") else ["-bind-to", "none"]
+    unbound = ["--bind-to", "none"] if "--bind-to" in bound() else ["-bind-to", "none"]
     reports = snc4.placed(2, ["size=300M:kind=FASTMEM:name=fast"], options=unbound, timeout=300)
     for found in counts(reports, "fast"):
         assert set(found) <= {"4", "5", "6", "7"}

@@ -41,8 +41,8 @@ BAD_DEFINITIONS = {
     "ID out of range": (partition(128, "size=1M"), DEFINE_AND_GO, ["SHMEM_SYMMETRIC_PARTITION128", "127"]),
     "absent kind": (partition(2, "size=1M:kind=MCDRAM"), DEFINE_AND_GO, ["MCDRAM", "DRAM"]),
     "absent node": (partition(2, "size=1M:kind=NODES(900)"), DEFINE_AND_GO, ["900"]),
-    "too big": (partition(2, "size=4T:kind=DDR"), DEFINE_AND_GO, ["4 TiB", "free"]),
-    "too big without a kind": (partition(2, "size=4T"), DEFINE_AND_GO, ["4 TiB", "available"]),
+    "too big": (partition(2, "size=4T:kind=DDR"), DEFINE_AND_GO, ["4.0 TiB wanted per PE", "free on the whole node"]),
+    "too big without a kind": (partition(2, "size=4T"), DEFINE_AND_GO, ["4 TiB", "free"]),
     "two sizes for one heap": (
         partition(1, "size=1M") | {"SHMEM_SYMMETRIC_SIZE": "1G"}, DEFINE_AND_GO, ["SHMEM_SYMMETRIC_SIZE"]),
     "page size that does not work yet": (partition(2, "size=8M:pgsize=2M"), DEFINE_AND_GO, ["pgsize", "2 MiB"]),
@@ -69,6 +69,17 @@ def test_bad_definition(case, write):
         assert text in result.output, result.output
     assert result.output.count("the job cannot start") == 1, result.output
     assert "Traceback" not in result.output, result.output
+
+
+@pytest.mark.parametrize("kind", [":kind=DDR", ""])
+def test_too_big_only_for_all_pes_of_the_node_together(kind, write):
+    meminfo = dict(line.split(":") for line in open("/proc/meminfo"))
+    each = int(meminfo["MemAvailable"].split()[0]) * 7 // 10
+    result = run_job(2, write(DEFINE_AND_GO), partition(2, f"size={each}K{kind}"))
+    assert result.status != 0 and "started" not in result.output
+    assert result.output.count("the job cannot start") == 1, result.output
+    assert ("by the 2 PEs there; free: node 0" if kind else "of the 2 PEs on this node add up to") in result.output
+    assert "illed" not in result.output
 
 
 def test_preferred_absent_kind_falls_back_and_says_so_once(write):

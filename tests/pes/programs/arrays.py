@@ -84,6 +84,8 @@ with pytest.raises(MemoryError):
 for call, error in [
     (lambda: shmem.zeros(-1), ValueError),
     (lambda: shmem.zeros((2, -3)), ValueError),
+    (lambda: shmem.zeros((2, 1.5)), TypeError),
+    (lambda: shmem.zeros(1.5), TypeError),
     (lambda: shmem.zeros(3, order="K"), ValueError),
     (lambda: shmem.zeros(3, dtype=object), TypeError),
     (lambda: shmem.array([None]), TypeError),

@@ -1,5 +1,7 @@
 """Wrong arguments raise before anything is written, and say what was wrong."""
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -37,7 +39,7 @@ WRONG = [
     (lambda: shmem.put(gone_aside, source, 0), shmem.FreedError, "was freed"),
     (lambda: shmem.put(target, source, count), ValueError, f"PE {count} is out of range: this job has PEs 0 to"),
     (lambda: shmem.put(target, source, -1), ValueError, "out of range"),
-    (lambda: shmem.put(target, source, 0.5), TypeError, ""),
+    (lambda: shmem.put(target, source, 0.5), TypeError, "float"),
     (lambda: shmem.put(target, source, 0, None, "ctx"), TypeError, "ctx must be None"),
     (lambda: shmem.get(source, target[::2], 0), ValueError, "source is not contiguous"),
     (lambda: shmem.get(source.copy(), source, 0), ValueError, "source is not in symmetric memory"),
@@ -50,7 +52,7 @@ WRONG = [
     (lambda: shmem.atomic_inc(target, 0), ValueError, "one element"),
     (lambda: shmem.atomic_inc(np.zeros(1, "i8"), 0), ValueError, "not in symmetric memory"),
     (lambda: shmem.atomic_inc(counter, count), ValueError, "out of range"),
-    (lambda: shmem.atomic_add(counter, "1", 0), TypeError, ""),
+    (lambda: shmem.atomic_add(counter, "1", 0), TypeError, "does not fit"),
     (lambda: shmem.atomic_add(counter, [1, 2], 0), ValueError, "one value"),
     (lambda: shmem.fcollect(target, source), ValueError, "source is not in symmetric memory"),
     (lambda: shmem.broadcast(target, target, count), ValueError, "out of range"),
@@ -75,7 +77,7 @@ assert (target == -1).all() and (side == -1).all() and counter[0] == 0
 
 # the ways by which an array may come are all recognised
 for good in (target, target[:], target.reshape(5, 2), target.view("i8").view("f8"), np.asarray(memoryview(target)),
-             np.frombuffer(target), side.T, np.ctypeslib.as_array(target.ctypes)):
+             np.frombuffer(target), side.T, np.ctypeslib.as_array(target.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), (10,))):
     shmem.put(good, source, me)
 shmem.barrier_all()
 assert (target == source).all()
