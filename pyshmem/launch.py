@@ -64,6 +64,17 @@ def beside_compiler(name: str) -> str:
     return found
 
 
+# What tells Open MPI of other hosts, besides options on the command line.
+HOST_LISTS = ("SLURM_JOB_ID", "PBS_NODEFILE", "LSB_JOBID", "PE_HOSTFILE", "OMPI_MCA_orte_default_hostfile",
+              "PRTE_MCA_prte_default_hostfile")
+
+
+def is_one_host(options: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Whether a job can only run here."""
+    named = any("host" in option for option in options)
+    return not named and not any(name in environment for name in HOST_LISTS)
+
+
 def open_mpi_job(pes: int, options: Sequence[str], environment: Mapping[str, str]) -> Job:
     """Open MPI: refuses root and more PEs than cores unless told, and forwards nothing by itself."""
     command = [beside_compiler("oshrun"), "-n", str(pes)]
@@ -73,7 +84,11 @@ def open_mpi_job(pes: int, options: Sequence[str], environment: Mapping[str, str
         command.append("--oversubscribe")
     for name in forwarded(environment):
         command += ["-x", name]
-    return Job([*command, *options])
+    job = Job([*command, *options])
+    # Open MPI 5 complains of networks that it would not need on one host.
+    if is_one_host(options, environment) and "OMPI_MCA_btl" not in environment:
+        job.environment["OMPI_MCA_btl"] = "^tcp"
+    return job
 
 
 def sandia_job(pes: int, options: Sequence[str], environment: Mapping[str, str]) -> Job:

@@ -138,7 +138,7 @@ struct saved_environment {
     bool changed;
 };
 
-/* All engines' spellings get the same value; the user's own come back after the start, for child processes. */
+/* The engine finds one size under one name; the user's own variables come back after the start, for child processes. */
 static int set_heap_size(size_t bytes, struct saved_environment *saved, struct message *message)
 {
     char text[32];
@@ -147,12 +147,15 @@ static int set_heap_size(size_t bytes, struct saved_environment *saved, struct m
     for (int i = 0; engine_size_variables[i]; i++) {
         const char *value = getenv(engine_size_variables[i]);
         saved->value[i] = value ? strdup(value) : NULL;
-        if ((value && !saved->value[i]) || setenv(engine_size_variables[i], text, 1) != 0) {
-            message_set(message, "no memory to set %s", engine_size_variables[i]);
+        if ((value && !saved->value[i]) || unsetenv(engine_size_variables[i]) != 0) {
+            message_set(message, "no memory to set aside %s", engine_size_variables[i]);
             return -1;
         }
     }
-    return 0;
+    if (setenv(engine_size_variable_read(), text, 1) == 0)
+        return 0;
+    message_set(message, "no memory to set %s", engine_size_variable_read());
+    return -1;
 }
 
 static void restore_environment(struct saved_environment *saved)

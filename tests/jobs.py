@@ -38,8 +38,8 @@ class Result:
 
 
 def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a user who set nothing but ``extra``."""
-    ours = ("SHMEM_", "SMA_", "PYSHMEM_", "OMPI_", "PMI_", "OSHRUN_")
+    """The environment of a user who set nothing but ``extra`` (unbuffered output would mix the PEs' lines)."""
+    ours = ("SHMEM_", "SMA_", "PYSHMEM_", "OMPI_", "PMI_", "OSHRUN_", "PYTHONUNBUFFERED")
     return {name: value for name, value in os.environ.items() if not name.startswith(ours)} | dict(extra)
 
 

@@ -16,11 +16,14 @@ const char *engine_vendor(void)
 }
 
 /*
- * Open MPI 4.1.4's OSHMEM does not read the specification's own variable, and
- * some engines read only one of them: all are set to the same value.
+ * Every name under which some engine looks for the size of its heap.  Open MPI
+ * reads SMA_SYMMETRIC_SIZE in all versions, the specification's own name in
+ * none before 5, and warns on every PE if it finds two; so exactly one is set.
  */
 const char *const engine_size_variables[] = {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE", "SHMEM_SYMMETRIC_HEAP_SIZE",
                                              NULL};
+
+const char *engine_size_variable_read(void) { return is_open_mpi() ? "SMA_SYMMETRIC_SIZE" : "SHMEM_SYMMETRIC_SIZE"; }
 
 const char *engine_size_variable(void) { return is_open_mpi() ? "SHMEM_SYMMETRIC_HEAP_SIZE" : NULL; }
 

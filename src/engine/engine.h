@@ -39,8 +39,11 @@ const struct engine_functions *engine(void);
 /* The environment variables in which engines look for the size of their heap; ends with NULL. */
 extern const char *const engine_size_variables[];
 
-/* The engine's own spelling, and the size it takes if nobody says otherwise. */
+/* The one that this engine surely reads, and its own spelling beside the two of the specification (NULL: none). */
+const char *engine_size_variable_read(void);
 const char *engine_size_variable(void);
+
+/* The size it takes if nobody says otherwise. */
 size_t engine_default_heap(void);
 
 /* Put right what must be right before the engine starts. */
