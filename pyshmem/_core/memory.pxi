@@ -102,9 +102,12 @@ cdef SymmetricMemory reserve(Py_ssize_t bytes, object align, object hints, objec
     return new_memory(address, bytes, partition_id)
 
 
-cdef int complete(SymmetricMemory memory) except -1:
-    """What was filled locally may be read by all PEs from here on."""
-    if memory.bytes > 0:
+cdef int complete(SymmetricMemory memory, bint filled) except -1:
+    """All PEs have the memory, and what they filled it with, from here on.
+
+    The engine's own allocation has met the other PEs already, so that only what was filled since needs a barrier.
+    """
+    if memory.bytes > 0 and (filled or memory.partition):
         with nogil:
             shmem_barrier_all()
     return 0
@@ -144,7 +147,7 @@ def alloc(count, size=1, align=None, hints=None, clear=True, *, partition=None):
     memory = reserve(checked_bytes(count * size), align, hints, partition)
     if clear:
         clear_memory(memory)
-    complete(memory)
+    complete(memory, clear)
     return memoryview(memory)
 
 
@@ -207,28 +210,53 @@ def free(mem):
 
 # ---- arrays ----------------------------------------------------------------------------------------------------------
 
-cdef tuple shape_tuple(object shape):
+cdef enum:
+    MOST_DIMENSIONS = 64
+
+cdef struct layout:
+    int dimensions
+    cnp.npy_intp lengths[MOST_DIMENSIONS]
+    Py_ssize_t bytes
+
+cdef extern from *:
+    """
+    static inline int pyshmem_multiply(Py_ssize_t a, Py_ssize_t b, Py_ssize_t *product)
+    {
+        return __builtin_mul_overflow(a, b, product);
+    }
+    """
+    bint pyshmem_multiply(Py_ssize_t a, Py_ssize_t b, Py_ssize_t *product)
+
+
+cdef int add_length(layout *shape, object length) except -1:
+    if shape.dimensions == MOST_DIMENSIONS:
+        raise ValueError(f"an array has at most {MOST_DIMENSIONS} dimensions")
+    number = index(length)
+    if number < 0:
+        raise ValueError(f"the lengths of a shape must not be negative, got {length}")
+    if number >= 1 << 47 or pyshmem_multiply(shape.bytes, number, &shape.bytes) or shape.bytes >= 1 << 47:
+        raise MemoryError("an array of this shape is more than an address space holds")
+    shape.lengths[shape.dimensions] = number
+    shape.dimensions += 1
+    return 0
+
+
+cdef int read_shape(object shape, cnp.dtype dtype, layout *result) except -1:
+    """A ``shape=`` argument, and the bytes of an array of that shape."""
+    result.dimensions = 0
+    result.bytes = dtype.itemsize
     if isinstance(shape, (int, np.integer)):
-        shape = (shape,)
-    shape = tuple([index(length) for length in shape])
+        return add_length(result, shape)
     for length in shape:
-        if length < 0:
-            raise ValueError(f"the lengths of a shape must not be negative, got {shape}")
-    return shape
+        add_length(result, length)
+    return 0
 
 
-cdef cnp.ndarray array_on(SymmetricMemory memory, cnp.dtype dtype, tuple shape, bint fortran):
+cdef cnp.ndarray array_on(SymmetricMemory memory, cnp.dtype dtype, layout *shape, bint fortran):
     """A NumPy array over symmetric memory, which its base keeps known."""
-    cdef cnp.npy_intp lengths[64]
-    cdef int dimension = 0
-    for length in shape:
-        if dimension == 64:
-            raise ValueError("an array has at most 64 dimensions")
-        lengths[dimension] = length
-        dimension += 1
     Py_INCREF(dtype)     # PyArray_NewFromDescr takes one
     array = PyArray_NewFromDescr(
-        <PyTypeObject *>cnp.ndarray, dtype, dimension, lengths, NULL, memory.address,
+        <PyTypeObject *>cnp.ndarray, dtype, shape.dimensions, shape.lengths, NULL, memory.address,
         cnp.NPY_ARRAY_F_CONTIGUOUS | cnp.NPY_ARRAY_WRITEABLE if fortran else cnp.NPY_ARRAY_WRITEABLE, NULL
     )
     cnp.set_array_base(array, memory)
@@ -243,10 +271,18 @@ cdef extern from "numpy/arrayobject.h":
 from cpython.ref cimport Py_INCREF
 
 
+cdef cnp.dtype float64 = np.dtype(float)
+
+
 cdef cnp.dtype plain_dtype(object dtype):
-    cdef cnp.dtype result = dtype if type(dtype) is cnp.dtype else np.dtype(dtype)
+    cdef cnp.dtype result
+    if dtype is float:
+        return float64
+    result = dtype if type(dtype) is cnp.dtype else np.dtype(dtype)
     if result.hasobject:
         raise TypeError(f"dtype {result} holds Python objects, which mean nothing on another PE")
+    if result.itemsize == 0:
+        raise ValueError(f"elements of dtype {result!r} have no size; say how long they are, as in 'S8'")
     return result
 
 
@@ -260,16 +296,14 @@ cdef bint is_fortran(object order) except -1:
 
 cdef cnp.ndarray reserve_array(object shape, cnp.dtype dtype, object order, object align, object hints,
                                object partition):
-    cdef tuple lengths = shape_tuple(shape)
-    cdef object bytes = dtype.itemsize
+    cdef layout wanted
     cdef bint fortran = is_fortran(order)
-    for length in lengths:
-        bytes = bytes * length
-    return array_on(reserve(checked_bytes(bytes), align, hints, partition), dtype, lengths, fortran)
+    read_shape(shape, dtype, &wanted)
+    return array_on(reserve(wanted.bytes, align, hints, partition), dtype, &wanted, fortran)
 
 
-cdef inline int complete_array(cnp.ndarray array) except -1:
-    return complete(<SymmetricMemory><object>PyArray_BASE(array))
+cdef inline int complete_array(cnp.ndarray array, bint filled) except -1:
+    return complete(<SymmetricMemory><object>PyArray_BASE(array), filled)
 
 
 def new_array(shape, dtype=float, order="C", *, align=None, hints=None, clear=True, partition=None):
@@ -277,14 +311,14 @@ def new_array(shape, dtype=float, order="C", *, align=None, hints=None, clear=Tr
     cdef cnp.ndarray array = reserve_array(shape, plain_dtype(dtype), order, align, hints, partition)
     if clear:
         clear_memory(<SymmetricMemory><object>PyArray_BASE(array))
-    complete_array(array)
+    complete_array(array, clear)
     return array
 
 
 def empty(shape, dtype=float, order="C", *, align=None, hints=None, partition=None):
     """A new array in symmetric memory, its contents undefined. Collective; see ``zeros``."""
     cdef cnp.ndarray array = reserve_array(shape, plain_dtype(dtype), order, align, hints, partition)
-    complete_array(array)
+    complete_array(array, False)
     return array
 
 
@@ -320,7 +354,7 @@ def zeros(shape, dtype=float, order="C", *, align=None, hints=None, partition=No
     """
     cdef cnp.ndarray array = reserve_array(shape, plain_dtype(dtype), order, align, hints, partition)
     clear_memory(<SymmetricMemory><object>PyArray_BASE(array))
-    complete_array(array)
+    complete_array(array, True)
     return array
 
 
@@ -335,7 +369,7 @@ def full(shape, fill_value, dtype=None, order="C", *, align=None, hints=None, pa
     value = np.asarray(fill_value)
     array = reserve_array(shape, plain_dtype(value.dtype if dtype is None else dtype), order, align, hints, partition)
     np.copyto(array, value, casting="unsafe")
-    complete_array(array)
+    complete_array(array, True)
     return array
 
 
@@ -356,7 +390,7 @@ def array(obj, dtype=None, *, order="K", align=None, hints=None, partition=None)
     # As numpy.array lays out a copy of it: for 'K' the order of the axes is kept, the gaps are not.
     result = np.ndarray((<object>source).shape, kind, memory, strides=np.empty_like(source, order=order).strides)
     np.copyto(result, source, casting="no")
-    complete(memory)
+    complete(memory, True)
     return result
 
 
@@ -373,19 +407,19 @@ def fromalloc(mem, shape=None, dtype=None, order="C"):
         Type of the elements; the default is ``float``.
     """
     cdef SymmetricMemory memory
+    cdef layout wanted
     cdef cnp.dtype kind = plain_dtype(dtype)
     if not (PyMemoryView_Check(mem) and isinstance(mem.obj, SymmetricMemory)):
         raise TypeError(f"fromalloc() takes what alloc() returned, not {type(mem).__name__}")
     memory = <SymmetricMemory>mem.obj
     if not memory.live:
         raise_freed("the memory")
-    lengths = shape_tuple(memory.bytes // kind.itemsize if shape is None else shape)
-    wanted = kind.itemsize
-    for length in lengths:
-        wanted *= length
-    if wanted > memory.bytes:
-        raise ValueError(f"an array of shape {lengths} and dtype {kind} needs {wanted} bytes, the memory has {memory.bytes}")
-    return array_on(memory, kind, lengths, is_fortran(order))
+    read_shape(memory.bytes // kind.itemsize if shape is None else shape, kind, &wanted)
+    if wanted.bytes > memory.bytes:
+        raise ValueError(
+            f"an array of shape {shape} and dtype {kind} needs {wanted.bytes} bytes, the memory has {memory.bytes}"
+        )
+    return array_on(memory, kind, &wanted, is_fortran(order))
 
 
 def del_array(a):
