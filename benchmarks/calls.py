@@ -88,7 +88,10 @@ def time_python(function: Callable[..., Any], arguments: tuple[Any, ...], calls:
     return (took - (time.perf_counter_ns() - start)) / calls
 
 
-def python_call(module: Any, case: Case, target: Any, source: Any, pe: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def python_call(module: Any, case: Case, target: Any, source: Any, pe: int) -> Call:
     """The call as a program makes it."""
     if case.loop == "put":
         return module.put, (target, source, pe)
@@ -180,7 +183,8 @@ def run_job(rounds: int) -> None:
     rows = [(case, measure(case, rounds, modules, loops)) for case in CASES]
     if shmem.my_pe() == 0:
         info = shmem.build_info()
-        print(f"{info['engine']} {info['engine_version']}, {shmem.n_pes()} PEs, medians of {rounds} rounds, ns per call")
+        engine = f"{info['engine']} {info['engine_version']}"
+        print(f"{engine}, {shmem.n_pes()} PEs, medians of {rounds} rounds, ns per call")
         if "shmem4py" not in modules:
             print("shmem4py is not installed, and so not measured")
         print(tabulate([row(*one) for one in rows],

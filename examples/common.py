@@ -45,7 +45,7 @@ def start(made: argparse.ArgumentParser) -> argparse.Namespace:
 
 
 def _parse_quietly(made: argparse.ArgumentParser) -> argparse.Namespace:
-    made.error = lambda message: sys.exit(2)  # type: ignore[method-assign,assignment]
+    made.error = lambda message: sys.exit(2)  # type: ignore[method-assign]
     made.print_help = lambda file=None: None  # type: ignore[method-assign]
     return made.parse_args()
 

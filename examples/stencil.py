@@ -81,7 +81,8 @@ class Stencil:
         if me // columns > 0:
             sides.append(Side(me - columns, (slice(r, 2 * r), across), (slice(0, r), across), 2, 3))
         if me // columns < rows - 1:
-            sides.append(Side(me + columns, (slice(height, height + r), across), (slice(r + height, None), across), 3, 2))
+            bottom = slice(height, height + r)
+            sides.append(Side(me + columns, (bottom, across), (slice(r + height, None), across), 3, 2))
         return sides
 
     def exchange(self, step: int) -> None:

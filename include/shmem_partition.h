@@ -127,6 +127,12 @@ int shmem_partition_find(const void *ptr, void **start, size_t *size);
  */
 int shmem_partition_placement(const void *address, size_t size, uint64_t *bytes, int nodes, uint64_t *absent);
 
+/*
+ * After the last shmem_finalize(): make memory that was symmetric readable
+ * again, as zeros, for programs that cannot be sure to have forgotten it.
+ */
+void shmem_partition_outlive(void *address, size_t size);
+
 /* One line on what hwloc says of this node ("Knights Landing, SNC-4, flat"); empty if nothing is known. */
 const char *shmem_partition_platform(void);
 

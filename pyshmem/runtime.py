@@ -83,7 +83,7 @@ def query_thread() -> THREAD:
 def finalize() -> None:
     """Undo one ``init()``; the last one stops OpenSHMEM. Collective, and done at interpreter exit if it was not.
 
-    Symmetric arrays must not be used afterwards.
+    Symmetric arrays that are still alive afterwards hold zeros, and no operation takes them.
     """
     global _starts
     if not binding.is_running():

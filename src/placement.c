@@ -216,6 +216,27 @@ uint64_t placement_available_bytes(void)
     return meminfo_sum("/proc/meminfo", fields);
 }
 
+#ifndef MAP_FIXED_NOREPLACE /* Linux 4.17 */
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+static bool fill(uintptr_t start, size_t size)
+{
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    return mmap((void *)start, size, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED;
+}
+
+void placement_fill_hole(void *address, size_t size)
+{
+    size_t page = placement_page_size();
+    uintptr_t start = (uintptr_t)address / page * page, end = ((uintptr_t)address + size + page - 1) / page * page;
+    if (fill(start, end - start))
+        return;
+    /* Part of the range is mapped by now, and stays as it is; the rest page by page. */
+    for (; start < end; start += page)
+        (void)fill(start, page);
+}
+
 int placement_allowed_cpus(struct cpuset *cpus, struct message *message)
 {
     memset(cpus, 0, sizeof *cpus);

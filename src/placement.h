@@ -47,6 +47,9 @@ uint64_t placement_free_bytes(int node);
 /* Memory of the whole machine (or of its container) that could be had now; 0 if it cannot be read. */
 uint64_t placement_available_bytes(void);
 
+/* Put pages of zeros where a range is no longer mapped, so that what still points there does no harm. */
+void placement_fill_hole(void *address, size_t size);
+
 /* The CPUs on which this process may run. */
 int placement_allowed_cpus(struct cpuset *cpus, struct message *message);
 

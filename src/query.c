@@ -100,6 +100,12 @@ int shmem_partition_placement(const void *address, size_t size, uint64_t *bytes,
     return 0;
 }
 
+void shmem_partition_outlive(void *address, size_t size)
+{
+    if (library.partitions.phase == PHASE_STOPPED)
+        placement_fill_hole(address, size);
+}
+
 const char *shmem_partition_platform(void)
 {
     return library.partitions.table ? library.partitions.table->summary : "";

@@ -43,7 +43,7 @@ static void show_around(struct message *message, struct written written, size_t 
 {
     size_t end = strlen(written.value);
     size_t start = from > CONTEXT ? from - CONTEXT : 0;
-    size_t shown_length = least(length, CONTEXT), after = from + shown_length;
+    size_t shown_length = least(least(length, CONTEXT), end - from), after = from + shown_length;
     *before = show(message, written.label, least(strlen(written.label), CONTEXT)) + 1;
     message_add(message, start ? "=..." : "=");
     *before += start ? 3 : 0;

@@ -6,7 +6,12 @@ import json
 import os
 from pathlib import Path
 
+from hypothesis import HealthCheck, settings
 from jobs import RAN
+
+# Machines here are shared and slow by turns: how long an example takes says nothing.
+settings.register_profile("pyshmem", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("pyshmem")
 
 LEFT_OUT = "left out on the command line"
 

@@ -118,6 +118,20 @@ cdef extern from "numpy/arrayobject.h":
 
 cdef char empty_byte = 0
 cdef dict live_memory = {}       # address -> SymmetricMemory, of everything not freed
+cdef dict peer_views = {}        # address -> bytes, of what ptr() gave
+
+
+cdef outlive():
+    """After ``finalize``: arrays that are still alive do no harm, though their contents are gone."""
+    cdef SymmetricMemory memory
+    for candidate in live_memory.values():
+        memory = <SymmetricMemory>candidate
+        memory.live = False
+        shmem_partition_outlive(memory.address, memory.bytes)
+    live_memory.clear()
+    for address, bytes in peer_views.items():
+        shmem_partition_outlive(<void *><uintptr_t>address, bytes)
+    peer_views.clear()
 
 
 cdef SymmetricMemory find_by_address(char *address):

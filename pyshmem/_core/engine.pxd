@@ -108,5 +108,6 @@ cdef extern from "shmem_partition.h" nogil:
     int shmem_partition_id_at(int index)
     int shmem_partition_query(int partition_id, shmem_partition_info_t *info)
     int shmem_partition_placement(const void *address, size_t size, uint64_t *bytes, int nodes, uint64_t *absent)
+    void shmem_partition_outlive(void *address, size_t size)
     const char *shmem_partition_platform()
     const char *shmem_partition_memory(int node)

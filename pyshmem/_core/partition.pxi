@@ -51,3 +51,23 @@ def platform():
 def memory_of_node(int node):
     """The kind of memory of a NUMA node."""
     return shmem_partition_memory(node).decode()
+
+
+def greatest_of_all(local):
+    """The greatest of each number (int64) over all PEs, in memory that is no partition's. Collective."""
+    cdef cnp.ndarray result = np.array(local, dtype="i8", order="C")
+    cdef size_t bytes = cnp.PyArray_SIZE(result) * 8
+    cdef char *work
+    cdef int status
+    check_running()
+    work = <char *>engine_malloc(2 * bytes + 1)
+    if work is NULL:
+        raise_heap_full(2 * bytes + 1)
+    memcpy(work, cnp.PyArray_DATA(result), bytes)
+    with nogil:
+        shmem_barrier_all()
+        status = engine_reduce(REDUCTION_MAX, ELEMENT_LONG, work + bytes, work, bytes // 8)
+    memcpy(cnp.PyArray_DATA(result), work + bytes, bytes)
+    engine_free(work)
+    check_status(status)
+    return result

@@ -49,6 +49,8 @@ def stop():
     """Undo one start; the last one finalises, collectively."""
     with nogil:
         shmem_finalize()
+    if not running:
+        outlive()
 
 
 def mark_stopped():

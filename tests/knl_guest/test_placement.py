@@ -45,7 +45,8 @@ class Machine:
         assert [report["pe"] for report in reports] == list(range(pes)), result.output
         for report in reports:  # the library tells what the kernel told us
             for one in report["partitions"].values():
-                assert one["told"] == {node: pages * mmap.PAGESIZE for node, pages in one["counted"].items()}
+                counted = {node: pages * mmap.PAGESIZE for node, pages in one["counted"].items()}
+                assert one["told"] == counted
         return reports
 
 
@@ -73,7 +74,8 @@ def bound() -> list[str]:
     """How this engine's launcher binds each PE to a core."""
     import pyshmem
 
-    return ["--map-by", "core", "--bind-to", "core"] if "Open MPI" in pyshmem.build_info()["engine"] else ["-bind-to", "core"]
+    open_mpi = "Open MPI" in pyshmem.build_info()["engine"]
+    return ["--map-by", "core", "--bind-to", "core"] if open_mpi else ["-bind-to", "core"]
 
 
 @pytest.mark.parametrize("touch", ["here", "remote"])
@@ -123,7 +125,8 @@ def test_flat_absent_kind_and_forbidden_node(flat):
     result = flat.job(2, [PLACE], ["size=1M:kind=HBM"])
     assert result.status != 0 and "MCDRAM" in result.output
     # A cpuset without the fast node: it exists, but not for this job.
-    prepare = ("mkdir -p /sys/fs/cgroup 2>/dev/null; mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup;"
+    prepare = ("mkdir -p /sys/fs/cgroup 2>/dev/null;"
+               " mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup;"
                " echo +cpuset > /sys/fs/cgroup/cgroup.subtree_control && mkdir -p /sys/fs/cgroup/few &&"
                " echo 0-3 > /sys/fs/cgroup/few/cpuset.cpus && echo 0 > /sys/fs/cgroup/few/cpuset.mems &&"
                " echo $$ > /sys/fs/cgroup/few/cgroup.procs && ")

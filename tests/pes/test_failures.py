@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from jobs import run_job
 
@@ -73,7 +75,7 @@ def test_bad_definition(case, write):
 
 @pytest.mark.parametrize("kind", [":kind=DDR", ""])
 def test_too_big_only_for_all_pes_of_the_node_together(kind, write):
-    meminfo = dict(line.split(":") for line in open("/proc/meminfo"))
+    meminfo = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
     each = int(meminfo["MemAvailable"].split()[0]) * 7 // 10
     result = run_job(2, write(DEFINE_AND_GO), partition(2, f"size={each}K{kind}"))
     assert result.status != 0 and "started" not in result.output

@@ -106,7 +106,7 @@ def make(nodes: list[Node], distances: dict[tuple[int, int], int] | None = None)
     table = table_type()
     table.head.bytes, table.head.count = ctypes.sizeof(table_type), len(nodes)
     place = {node.number: i for i, node in enumerate(nodes)}
-    for c_node, node in zip(table.node, nodes):
+    for c_node, node in zip(table.node, nodes, strict=True):
         for name in ("number", "allowed", "size", "bandwidth", "latency", *FLAGS):
             setattr(c_node, name, getattr(node, name))
         c_node.memory, c_node.evidence, c_node.cpus = MEMORY[node.memory], EVIDENCE[node.evidence], Cpuset.of(node.cpus)

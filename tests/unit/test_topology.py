@@ -425,7 +425,7 @@ def machines(draw):
                    key=lambda node: node.number)
     values = draw(st.lists(st.sampled_from([0, 10, 20, 31, 41, 65535]), min_size=81, max_size=81))
     pairs = [(a.number, b.number) for a in nodes for b in nodes]
-    return nodes, dict(zip(pairs, values))
+    return nodes, dict(zip(pairs, values, strict=False))
 
 
 @settings(max_examples=150, deadline=None)

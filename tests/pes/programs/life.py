@@ -32,6 +32,8 @@ for pe in range(count):
 shmem.barrier_all()
 assert seen.tolist() == [1] * count
 
+view = shmem.ptr(seen, (me + 1) % count)
+
 shmem.finalize()
 assert shmem.my_pe() == me  # the second init still counts
 shmem.finalize()
@@ -39,4 +41,9 @@ with pytest.raises(shmem.NotInitializedError):
     shmem.barrier_all()
 with pytest.raises(shmem.NotInitializedError):
     shmem.put(seen, seen, 0)
+# What is still alive does no harm, whole and in part.
+assert seen.sum() == 0 and seen[-1:].tolist() == [0]
+assert view is None or view.sum() == 0
+seen[...] = 5
+assert (seen == 5).all()
 print("all well")

@@ -75,9 +75,10 @@ if (view := shmem.ptr(target, (me + 1) % count)) is not None and count > 1:
 shmem.barrier_all()
 assert (target == -1).all() and (side == -1).all() and counter[0] == 0
 
+address = target.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
 # the ways by which an array may come are all recognised
 for good in (target, target[:], target.reshape(5, 2), target.view("i8").view("f8"), np.asarray(memoryview(target)),
-             np.frombuffer(target), side.T, np.ctypeslib.as_array(target.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), (10,))):
+             np.frombuffer(target), side.T, np.ctypeslib.as_array(address, (10,))):
     shmem.put(good, source, me)
 shmem.barrier_all()
 assert (target == source).all()

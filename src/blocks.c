@@ -1,0 +1,194 @@
+/*
+ * Once the engine runs: a block of its heap for every partition, the nodes that
+ * the block belongs on, and the pages put there.  Stands on recognition and
+ * placement, and on neighbours.c for what the PEs of a node want together.
+ */
+#define _GNU_SOURCE
+#include "blocks.h"
+
+#include "neighbours.h"
+#include "placement.h"
+#include "preparation.h"
+#include "state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static size_t whole_pages(size_t size)
+{
+    size_t page = placement_page_size();
+    return (size + page - 1) / page * page;
+}
+
+int blocks_allocate(struct message *message)
+{
+    struct partition_state *state = &library.partitions;
+    char size[32];
+    for (int i = 0; i < state->definitions.count; i++) {
+        struct partition *partition = &state->partition[i];
+        partition->definition = state->definitions.entry[i];
+        partition->alignment = preparation_alignment(&partition->definition);
+        partition->block_bytes = whole_pages(partition->definition.size);
+        partition->base = engine()->align(partition->alignment, partition->block_bytes);
+        if (!partition->base) {
+            message_set(message,
+                        "the symmetric heap of %s has no room for partition %d \"%s\" of %s; the heap was asked to "
+                        "hold all partitions, so the address space or the shared memory is short (ulimit -v, "
+                        "df /dev/shm)",
+                        engine_vendor(), partition->definition.id, partition->definition.name,
+                        message_size(size, partition->definition.size));
+            return -1;
+        }
+        state->count = i + 1;
+    }
+    return 0;
+}
+
+static void warn_of_fallback(const struct partition *partition, const char *reason)
+{
+    if (neighbours_leader())
+        fprintf(stderr, "shmem_partition: warning: partition \"%s\": %s; PREFERRED falls back to DRAM\n",
+                partition->definition.name, reason);
+}
+
+static int choose_nodes(struct partition *partition, const struct cpuset *cpus, struct message *message)
+{
+    const struct definition *definition = &partition->definition;
+    const struct memory_table *table = library.partitions.table;
+    if (definition->kind == KIND_DEFAULT)
+        return 0;
+    bool everywhere = definition->policy == POLICY_INTERLEAVED;
+    struct message reason;
+    if (topology_select(table, definition->kind, &definition->nodes, cpus, everywhere, &partition->nodes, &reason) == 0)
+        return 0;
+    memset(&partition->nodes, 0, sizeof partition->nodes);
+    if (definition->policy == POLICY_PREFERRED) {
+        partition->fell_back = true;
+        warn_of_fallback(partition, reason.text);
+        struct message no_dram; /* an HBM-only node: anywhere, then */
+        if (topology_select(table, KIND_DRAM, NULL, cpus, false, &partition->nodes, &no_dram) != 0)
+            memset(&partition->nodes, 0, sizeof partition->nodes);
+        return 0;
+    }
+    message_set(message, "%s\npartition %d \"%s\": %s", definition->text, definition->id, definition->name,
+                reason.text);
+    return -1;
+}
+
+int blocks_choose_nodes(struct message *message)
+{
+    struct cpuset cpus;
+    if (placement_allowed_cpus(&cpus, message) != 0)
+        return -1;
+    for (int i = 0; i < library.partitions.count; i++)
+        if (choose_nodes(&library.partitions.partition[i], &cpus, message) != 0)
+            return -1;
+    return 0;
+}
+
+static bool is_mandatory(const struct partition *partition)
+{
+    return partition->definition.policy == POLICY_MANDATORY || partition->definition.policy == POLICY_INTERLEAVED;
+}
+
+int blocks_check_capacity(struct message *message)
+{
+    struct demand demand[PARTITION_LIMIT];
+    const struct partition_state *state = &library.partitions;
+    for (int i = 0; i < state->count; i++) {
+        const struct partition *partition = &state->partition[i];
+        demand[i] = (struct demand){.bytes = partition->block_bytes,
+                                    .bound = is_mandatory(partition),
+                                    .id = partition->definition.id,
+                                    .nodes = partition->nodes};
+    }
+    return neighbours_check_capacity(demand, state->count, message);
+}
+
+static uint64_t bytes_elsewhere(const struct partition *partition, const uint64_t *bytes)
+{
+    uint64_t elsewhere = 0;
+    for (int node = 0; node < NODESET_BITS; node++)
+        if (!nodeset_has(&partition->nodes, node))
+            elsewhere += bytes[node];
+    return elsewhere;
+}
+
+static int say_elsewhere(const struct partition *partition, uint64_t elsewhere, struct message *message)
+{
+    char list[256], size[32], stray[32];
+    message_set(message,
+                "%s\npartition %d \"%s\" of %s does not fit into NUMA node %s: %s of this PE's pages went elsewhere, "
+                "with %d PE%s on the node; ask for less, start fewer PEs per node, or use policy=PREFERRED",
+                partition->definition.text, partition->definition.id, partition->definition.name,
+                message_size(size, partition->definition.size), nodeset_text(&partition->nodes, list, sizeof list),
+                message_size(stray, elsewhere), neighbours_count(), neighbours_count() == 1 ? "" : "s");
+    return -1;
+}
+
+/*
+ * Filling a node under MPOL_BIND kills the process when it is full.  So pages
+ * are first asked for as preferred, then looked for, and only bound when all of
+ * them are where they must be.
+ */
+static int populate_mandatory(struct partition *partition, struct message *message)
+{
+    uint64_t bytes[NODESET_BITS];
+    bool interleaved = partition->definition.policy == POLICY_INTERLEAVED;
+    enum binding first = interleaved ? BIND_INTERLEAVED : BIND_PREFERRED;
+    uint64_t absent;
+    if (placement_bind(partition->base, partition->block_bytes, first, &partition->nodes, message) != 0 ||
+        placement_populate(partition->base, partition->block_bytes, message) != 0 ||
+        placement_count(partition->base, partition->block_bytes, bytes, &absent, message) != 0)
+        return -1;
+    if (bytes_elsewhere(partition, bytes) > 0) {
+        placement_move(partition->base, partition->block_bytes, first, &partition->nodes);
+        if (placement_count(partition->base, partition->block_bytes, bytes, &absent, message) != 0)
+            return -1;
+    }
+    uint64_t elsewhere = bytes_elsewhere(partition, bytes);
+    return elsewhere > 0 ? say_elsewhere(partition, elsewhere, message) : 0;
+}
+
+static bool populating(void)
+{
+    const char *text = getenv("PYSHMEM_POPULATE");
+    return !text || strcmp(text, "0") != 0;
+}
+
+static enum binding final_binding(const struct partition *partition)
+{
+    switch (partition->definition.policy) {
+    case POLICY_MANDATORY:
+        return BIND_ONLY;
+    case POLICY_INTERLEAVED:
+        return BIND_INTERLEAVED;
+    default:
+        return BIND_PREFERRED;
+    }
+}
+
+static int place(struct partition *partition, struct message *message)
+{
+    if (nodeset_count(&partition->nodes) == 0)
+        return 0;
+    if (is_mandatory(partition) && populating() && populate_mandatory(partition, message) != 0)
+        return -1;
+    return placement_bind(partition->base, partition->block_bytes, final_binding(partition), &partition->nodes,
+                          message);
+}
+
+int blocks_place(struct message *message)
+{
+    for (int i = 0; i < library.partitions.count; i++) {
+        struct partition *partition = &library.partitions.partition[i];
+        if (place(partition, message) != 0)
+            return -1;
+        partition->heap = heap_create(partition->definition.size);
+        if (!partition->heap) {
+            message_set(message, "no memory for the records of partition \"%s\"", partition->definition.name);
+            return -1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,19 @@
+/* The blocks of partitions, step by step; each 0, or -1 with a message on this PE.  See blocks.c. */
+#ifndef SHMEM_PARTITION_BLOCKS_H
+#define SHMEM_PARTITION_BLOCKS_H
+
+#include "message.h"
+
+/* Collective: one block of the engine's heap for every definition in the state. */
+int blocks_allocate(struct message *message);
+
+/* The NUMA nodes of every partition, for the CPUs of this PE. */
+int blocks_choose_nodes(struct message *message);
+
+/* Collective: is there room for what all PEs of the node want? */
+int blocks_check_capacity(struct message *message);
+
+/* Bind, populate and check the pages, and prepare the allocator's records. */
+int blocks_place(struct message *message);
+
+#endif

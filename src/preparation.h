@@ -1,0 +1,24 @@
+/* What happens before the engine starts; see preparation.c. */
+#ifndef SHMEM_PARTITION_PREPARATION_H
+#define SHMEM_PARTITION_PREPARATION_H
+
+#include "message.h"
+#include "spec.h"
+
+enum { SIZE_VARIABLES = 8 };
+
+struct saved_environment {
+    char *value[SIZE_VARIABLES]; /* NULL: was not set */
+    bool changed;
+};
+
+/* Read the definitions into the state and set the size of the engine's heap; 0, or -1 with a message. */
+int preparation_do(struct saved_environment *saved, struct message *message);
+
+/* Give the user's variables back, for child processes. */
+void preparation_undo(struct saved_environment *saved);
+
+/* How a partition's block is aligned: the largest alignment that its allocations can have. */
+size_t preparation_alignment(const struct definition *definition);
+
+#endif

@@ -1,0 +1,71 @@
+// sources: spec.c syntax.c message.c bitset.c
+// libraries:
+/*
+ * Definitions under the sanitizers: many texts made of good and bad pieces, read
+ * from the environment and from the program; each is taken or refused with a message.
+ */
+#include "../../src/spec.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const pieces[] = {
+    "size=", "kind=", "policy=", "pgsize=", "name=", ":", "1", "1.5", "G", "NODES(", ")", "0-3", ",", "FASTMEM", "D",
+    "MANDATORY", "fast", "=", "\x01", "\xff", "99999999999999999999", "1023", "-", ".", "THP", "size=1G", "kind=HBM",
+};
+enum { PIECES = sizeof pieces / sizeof *pieces, ROUNDS = 30000, LONGEST = 4000 };
+
+static uint64_t state = 88172645463325252u;
+
+static unsigned pick(unsigned below)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (unsigned)(state % below);
+}
+
+static void make_text(char *text, size_t room)
+{
+    unsigned count = pick(12);
+    text[0] = '\0';
+    for (unsigned i = 0; i < count; i++)
+        strncat(text, pieces[pick(PIECES)], room - strlen(text) - 1);
+    if (pick(50) == 0) /* now and then a very long one */
+        for (size_t end = strlen(text); end + 2 < room; end++)
+            text[end] = "x:=1"[pick(4)], text[end + 1] = '\0';
+}
+
+int main(void)
+{
+    struct definitions *definitions = malloc(sizeof *definitions);
+    char variable[2][LONGEST + 64], text[2][LONGEST];
+    int taken = 0, refused = 0;
+    if (!definitions)
+        return EXIT_FAILURE;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct message message = {""};
+        for (int i = 0; i < 2; i++) {
+            make_text(text[i], sizeof text[i]);
+            snprintf(variable[i], sizeof variable[i], "S%s_SYMMETRIC_PARTITION%u=%s", pick(2) ? "HMEM" : "MA",
+                     pick(4), text[i]);
+        }
+        char *environment[] = {pick(2) ? variable[0] : NULL, variable[1], NULL};
+        struct program_definition program = {(int)pick(4), pick(2) ? "fast" : NULL, text[0]};
+        int status = definitions_read(definitions, environment, "OTHER_SIZE", &program, (int)pick(2), &message);
+        if ((status == 0) == (message.text[0] != '\0'))
+            return EXIT_FAILURE;
+        if (status == 0) {
+            char *canonical = definitions_canonical(definitions);
+            if (!canonical)
+                return EXIT_FAILURE;
+            free(canonical);
+        }
+        taken += status == 0;
+        refused += status != 0;
+    }
+    free(definitions);
+    printf("%d taken, %d refused\n", taken, refused);
+    return taken > 0 && refused > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
