@@ -71,12 +71,14 @@ int main(void)
 
     for (int i = 0; i < PARTITIONS; i++) {
         int id = FIRST_ID + i;
-        size[i] = (size_t)MEBIBYTE << i >> 1;
+        shmem_partition_info_t info; /* the environment may have given it another size */
+        expect(shmem_partition_query(id, &info) == 0, "it does not exist", id);
+        size[i] = info.size / 2;
         memory[i] = shmem_partition_align(64, size[i], id);
         expect(memory[i] != NULL, "half of it could not be allocated", id);
         expect((size_t)memory[i] % 64 == 0, "the alignment is wrong", id);
         expect(shmem_partition_of(memory[i]) == id, "the memory is not in it", id);
-        expect(shmem_partition_malloc((size_t)MEBIBYTE << i, id) == NULL, "more than it holds was granted", id);
+        expect(shmem_partition_malloc(info.size, id) == NULL, "more than it holds was granted", id);
         fill_neighbour(memory[i], size[i], id);
         expect(holds(memory[i], size[i], left, id), "the neighbour's pattern did not arrive", id);
     }
@@ -84,7 +86,7 @@ int main(void)
         int id = FIRST_ID + i;
         memory[i] = shmem_partition_realloc(memory[i], size[i] + size[i] / 2);
         expect(memory[i] != NULL && shmem_partition_of(memory[i]) == id, "resizing left it", id);
-        expect(holds(memory[i], size[i], left, id), "resizing lost data", id);
+        expect(memory[i] && holds(memory[i], size[i], left, id), "resizing lost data", id);
     }
     for (int i = PARTITIONS - 1; i >= 0; i -= 2) /* every other one, and by OpenSHMEM's own name */
         shmem_free(memory[i]);
