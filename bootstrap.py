@@ -39,7 +39,7 @@ SOURCES = ("pyproject.toml", "setup.py", "src/**/*", "include/**/*", "pyshmem/**
 GENERATED = re.compile(r"\.(so[.\d]*|o|pyc)$|^pyshmem/(_core/\w+\.c$|lib/|include/|build_record\.json$)")
 
 DEMO_PES = 4
-DEMO_PROGRAM = ("examples/stencil.py", "--partition", "fast")
+DEMO_PROGRAM = ("examples/stencil.py", "10", "1000", "--partition", "fast")
 DEMO_ENVIRONMENT = {
     "SHMEM_SYMMETRIC_PARTITION1": "size=64M:kind=DEFAULT:name=default",
     "SHMEM_SYMMETRIC_PARTITION2": "size=128M:kind=FASTMEM:policy=PREFERRED:name=fast",

@@ -26,9 +26,12 @@ ROOT = Path(__file__).resolve().parent
 ABI = 1
 C_FLAGS = ["-std=c11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wpedantic"]
 
-# What an engine may have: the macro that says so, and functions that must all be there.
+# What an engine may have: the macro that says so, the version of the specification that it came with, and functions
+# that must all be there.  Both count: Open MPI 5 has the functions of teams, says that it is 1.4, and they all fail.
 FEATURES = {
-    "ENGINE_HAS_TEAMS": ["shmem_team_sync", "shmem_broadcastmem", "shmem_fcollectmem", "shmem_int32_and_reduce"],
+    "ENGINE_HAS_TEAMS": (
+        (1, 5), ["shmem_team_sync", "shmem_broadcastmem", "shmem_fcollectmem", "shmem_int32_and_reduce"]
+    ),
 }
 
 NOTHING_FOUND = """
@@ -111,13 +114,14 @@ def probe(functions: list[str]) -> str:
     return f"#include <shmem.h>\nint main(void)\n{{\n    volatile int used = 0;\n{uses}    return !used;\n}}\n"
 
 
-def constant_values(engine: Engine, names: list[str]) -> dict[str, str]:
-    """Values of preprocessor constants of the engine's header, as text."""
+def specification(engine: Engine) -> tuple[int, int]:
+    """The version of the OpenSHMEM specification that the engine's header claims."""
     with tempfile.TemporaryDirectory() as scratch:
-        source = Path(scratch, "constants.c")
-        source.write_text("#include <shmem.h>\n" + "".join(f"value_of_{name} = {name}\n" for name in names))
+        source = Path(scratch, "version.c")
+        source.write_text("#include <shmem.h>\nclaimed SHMEM_MAJOR_VERSION SHMEM_MINOR_VERSION\n")
         text = output(*engine.compiler, *engine.compile_flags, "-E", str(source)) or ""
-    return dict(re.findall(r"value_of_(\w+) = (.+)", text))
+    match = re.search(r"^claimed (\d+) +(\d+)", text, re.MULTILINE)
+    return (int(match[1]), int(match[2])) if match else (1, 0)
 
 
 class Build(build_ext):
@@ -143,7 +147,11 @@ class Build(build_ext):
 
     def write_has(self, engine: Engine) -> None:
         """Write has.h: what this engine has."""
-        self.features = {name: links(engine, probe(functions)) for name, functions in FEATURES.items()}
+        self.version = specification(engine)
+        self.features = {
+            name: self.version >= version and links(engine, probe(functions))
+            for name, (version, functions) in FEATURES.items()
+        }
         lines = [f"#define {name} {int(has)}\n" for name, has in self.features.items()]
         (self.generated / "has.h").write_text("/* Generated: what this OpenSHMEM library has. */\n" + "".join(lines))
 
@@ -170,13 +178,10 @@ class Build(build_ext):
         version = self.distribution.get_version()
         template = (ROOT / "src/shmem_partition.pc.in").read_text()
         (self.destination / "lib/pkgconfig/shmem_partition.pc").write_text(template.replace("@VERSION@", version))
-        constants = constant_values(engine, ["SHMEM_MAJOR_VERSION", "SHMEM_MINOR_VERSION"])
         record = {
             "oshcc": engine.oshcc,
             "engine_version": engine.version,
-            "specification": "{SHMEM_MAJOR_VERSION}.{SHMEM_MINOR_VERSION}".format(
-                **{name: value.strip() for name, value in constants.items()}
-            ),
+            "specification": "{}.{}".format(*self.version),
             "hwloc": output("pkg-config", "--modversion", "hwloc"),
             "compiler": (output(*engine.compiler, "--version") or "unknown").splitlines()[0],
             "flags": " ".join(C_FLAGS),

@@ -1,4 +1,4 @@
-"""What happened to the partitions, in a table that fits into 80 columns."""
+"""What happened to the partitions, in a table that fits into 80 columns (sizes as in a definition: 1.5G)."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ def table(which: Iterable[Partition]) -> str:
     if not chosen:
         return "no partitions"
     rows = [_row(records[one.id]) for one in chosen]
-    lines = [tabulate(rows, HEADINGS, tablefmt="simple", disable_numparse=True)]
+    # The headings as a row of their own: tabulate would pad its own headings beyond 80 columns.
+    lines = [tabulate([HEADINGS, *rows], tablefmt="plain", disable_numparse=True)]
     lines += [line for one in chosen for line in _notes(one, records[one.id])]
     return "\n".join(lines)
 
 
 def _row(record: dict[str, Any]) -> tuple[str, ...]:
-    amounts = (sizes.text(record[key]) for key in ("size", "used", "peak", "largest_free"))
+    amounts = (sizes.short(record[key]) for key in ("size", "used", "peak", "largest_free"))
     policy = record["policy"] or "-"
-    return (str(record["id"]), record["name"], *amounts, record["kind"], policy, sizes.text(record["page_size"]),
+    return (str(record["id"]), record["name"], *amounts, record["kind"], policy, sizes.short(record["page_size"]),
             record["nodes"] or "-")
 
 
 def _notes(one: Partition, record: dict[str, Any]) -> list[str]:
-    notes = [f"{one.name}: pages on {describe_placement(one.placement())} (PE {binding.my_pe()})"]
+    notes = [f"{one.name}: pages: {describe_placement(one.placement())} (PE {binding.my_pe()})"]
     if one.id in _spread:
         notes.append(f"{' ' * len(one.name)}  all PEs: {_describe_spread(_spread[one.id])}")
     if record["fell_back"]:

@@ -70,8 +70,8 @@ static int choose_nodes(struct partition *partition, const struct cpuset *cpus, 
             memset(&partition->nodes, 0, sizeof partition->nodes);
         return 0;
     }
-    message_set(message, "%s\npartition %d \"%s\": %s", definition->text, definition->id, definition->name,
-                reason.text);
+    message_set(message, "%s\npartition %d \"%s\": %s; with policy=PREFERRED it would fall back to DRAM",
+                definition->text, definition->id, definition->name, reason.text);
     return -1;
 }
 

@@ -164,12 +164,10 @@ static void add_hints(const struct memory_table *table, enum kind kind, struct m
 static int complain_absent(const struct memory_table *table, enum kind kind, struct message *message)
 {
     struct nodeset all = {0}, forbidden = {0};
-    bool fallback = false;
     for (int i = 0; i < table->count; i++) {
         nodeset_add(&all, table->node[i].number);
         if (is_of_kind(&table->node[i], kind))
             nodeset_add(&forbidden, table->node[i].number);
-        fallback |= kind != KIND_DRAM && is_candidate(&table->node[i], KIND_DRAM);
     }
     message_set(message, "no node of kind %s here: ", word_for(kind));
     if (nodeset_count(&forbidden) > 0) {
@@ -179,8 +177,6 @@ static int complain_absent(const struct memory_table *table, enum kind kind, str
         name_nodes(table, &all, message);
         add_hints(table, kind, message);
     }
-    if (fallback)
-        message_add(message, "; use policy=PREFERRED to fall back to DRAM");
     return -1;
 }
 
