@@ -4,6 +4,15 @@
 
 #include "engine.h"
 
+/* Entries of a table of reductions, for the lists of elements.h: sum_int stands at ELEMENT_INT, and so on. */
+#define ENTRY_AND(NAME, name, ...) [ELEMENT_##NAME] = and_##name,
+#define ENTRY_OR(NAME, name, ...) [ELEMENT_##NAME] = or_##name,
+#define ENTRY_XOR(NAME, name, ...) [ELEMENT_##NAME] = xor_##name,
+#define ENTRY_MAX(NAME, name, ...) [ELEMENT_##NAME] = max_##name,
+#define ENTRY_MIN(NAME, name, ...) [ELEMENT_##NAME] = min_##name,
+#define ENTRY_SUM(NAME, name, ...) [ELEMENT_##NAME] = sum_##name,
+#define ENTRY_PROD(NAME, name, ...) [ELEMENT_##NAME] = prod_##name,
+
 typedef void reduce_function(void *target, const void *source, size_t count);
 
 /* NULL where the engine has no reduction of its own for the type. */

@@ -87,14 +87,6 @@ SIGNED_INTEGERS_1_4(DEFINE_ARITHMETIC)
 REALS_1_4(DEFINE_ARITHMETIC)
 COMPLEXES_1_4(DEFINE_ARITHMETIC)
 
-#define ENTRY_AND(NAME, name, type) [ELEMENT_##NAME] = and_##name,
-#define ENTRY_OR(NAME, name, type) [ELEMENT_##NAME] = or_##name,
-#define ENTRY_XOR(NAME, name, type) [ELEMENT_##NAME] = xor_##name,
-#define ENTRY_MAX(NAME, name, type) [ELEMENT_##NAME] = max_##name,
-#define ENTRY_MIN(NAME, name, type) [ELEMENT_##NAME] = min_##name,
-#define ENTRY_SUM(NAME, name, type) [ELEMENT_##NAME] = sum_##name,
-#define ENTRY_PROD(NAME, name, type) [ELEMENT_##NAME] = prod_##name,
-
 reduce_function *const native_reductions[REDUCTION_COUNT][ELEMENT_COUNT] = {
     [REDUCTION_AND] = {SIGNED_INTEGERS_1_4(ENTRY_AND)},
     [REDUCTION_OR] = {SIGNED_INTEGERS_1_4(ENTRY_OR)},
@@ -125,25 +117,19 @@ int native_broadcast(void *target, const void *source, size_t bytes, int root)
     return 0;
 }
 
-int native_fcollect(void *target, const void *source, size_t bytes)
-{
-    size_t word = word_bytes(target, source, bytes);
-    if (!word)
-        return 1;
-    (word == 8 ? shmem_fcollect64 : shmem_fcollect32)(target, source, bytes / word, 0, 0, library.engine.n_pes,
-                                                      next_area()->sync);
-    return 0;
-}
+#define DEFINE_EXCHANGE(name)                                                                                          \
+    int native_##name(void *target, const void *source, size_t bytes)                                                  \
+    {                                                                                                                  \
+        size_t word = word_bytes(target, source, bytes);                                                               \
+        if (!word)                                                                                                     \
+            return 1;                                                                                                  \
+        (word == 8 ? shmem_##name##64 : shmem_##name##32)(target, source, bytes / word, 0, 0, library.engine.n_pes,    \
+                                                          next_area()->sync);                                          \
+        return 0;                                                                                                      \
+    }
 
-int native_alltoall(void *target, const void *source, size_t bytes)
-{
-    size_t word = word_bytes(target, source, bytes);
-    if (!word)
-        return 1;
-    (word == 8 ? shmem_alltoall64 : shmem_alltoall32)(target, source, bytes / word, 0, 0, library.engine.n_pes,
-                                                      next_area()->sync);
-    return 0;
-}
+DEFINE_EXCHANGE(fcollect)
+DEFINE_EXCHANGE(alltoall)
 
 #else
 typedef int nothing_without_active_sets; /* ISO C wants a declaration in every file */

@@ -30,14 +30,6 @@ ORDERED(DEFINE_ORDERED)
 ORDERED(DEFINE_ARITHMETIC)
 COMPLEXES(DEFINE_ARITHMETIC)
 
-#define ENTRY_AND(NAME, name, type, bits) [ELEMENT_##NAME] = and_##name,
-#define ENTRY_OR(NAME, name, type, bits) [ELEMENT_##NAME] = or_##name,
-#define ENTRY_XOR(NAME, name, type, bits) [ELEMENT_##NAME] = xor_##name,
-#define ENTRY_MAX(NAME, name, type, bits) [ELEMENT_##NAME] = max_##name,
-#define ENTRY_MIN(NAME, name, type, bits) [ELEMENT_##NAME] = min_##name,
-#define ENTRY_SUM(NAME, name, type, bits) [ELEMENT_##NAME] = sum_##name,
-#define ENTRY_PROD(NAME, name, type, bits) [ELEMENT_##NAME] = prod_##name,
-
 reduce_function *const native_reductions[REDUCTION_COUNT][ELEMENT_COUNT] = {
     [REDUCTION_AND] = {INTEGERS(ENTRY_AND)},
     [REDUCTION_OR] = {INTEGERS(ENTRY_OR)},

@@ -62,13 +62,6 @@ INTEGERS(DEFINE_WRAPPING)
 REALS(DEFINE_ARITHMETIC)
 ALL_COMPLEXES(DEFINE_ARITHMETIC)
 
-#define ENTRY_AND(NAME, name, type, bits) [ELEMENT_##NAME] = and_##name,
-#define ENTRY_OR(NAME, name, type, bits) [ELEMENT_##NAME] = or_##name,
-#define ENTRY_XOR(NAME, name, type, bits) [ELEMENT_##NAME] = xor_##name,
-#define ENTRY_MAX(NAME, name, type, bits) [ELEMENT_##NAME] = max_##name,
-#define ENTRY_MIN(NAME, name, type, bits) [ELEMENT_##NAME] = min_##name,
-#define ENTRY_SUM(NAME, name, type, bits) [ELEMENT_##NAME] = sum_##name,
-#define ENTRY_PROD(NAME, name, type, bits) [ELEMENT_##NAME] = prod_##name,
 #define ENTRY_BYTES(NAME, name, type, bits) [ELEMENT_##NAME] = sizeof(type),
 
 static combine_function *const combinations[REDUCTION_COUNT][ELEMENT_COUNT] = {

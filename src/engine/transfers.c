@@ -4,38 +4,25 @@
  */
 #include "engine.h"
 
-#define EACH_SIZE(X) X(1, 8) X(2, 16) X(4, 32) X(8, 64) X(16, 128)
+#define EACH_SIZE(X, direction) X(1, 8, direction) X(2, 16, direction) X(4, 32, direction) X(8, 64, direction)         \
+    X(16, 128, direction)
 
-void engine_iput(shmem_ctx_t context, void *target, const void *source, ptrdiff_t target_stride,
-                 ptrdiff_t source_stride, size_t count, size_t element_bytes, int pe)
-{
-    switch (element_bytes) {
-#define CASE(bytes, bits)                                                                                              \
+#define CASE(bytes, bits, direction)                                                                                   \
     case bytes:                                                                                                        \
-        shmem_ctx_iput##bits(context, target, source, target_stride, source_stride, count, pe);                        \
+        shmem_ctx_i##direction##bits(context, target, source, target_stride, source_stride, count, pe);                \
         return;
-        EACH_SIZE(CASE)
-#undef CASE
-    }
-    for (size_t i = 0; i < count; i++)
-        shmem_ctx_putmem(context, (char *)target + (ptrdiff_t)i * target_stride * (ptrdiff_t)element_bytes,
-                         (const char *)source + (ptrdiff_t)i * source_stride * (ptrdiff_t)element_bytes, element_bytes,
-                         pe);
-}
 
-void engine_iget(shmem_ctx_t context, void *target, const void *source, ptrdiff_t target_stride,
-                 ptrdiff_t source_stride, size_t count, size_t element_bytes, int pe)
-{
-    switch (element_bytes) {
-#define CASE(bytes, bits)                                                                                              \
-    case bytes:                                                                                                        \
-        shmem_ctx_iget##bits(context, target, source, target_stride, source_stride, count, pe);                        \
-        return;
-        EACH_SIZE(CASE)
-#undef CASE
+#define DEFINE(direction)                                                                                              \
+    void engine_i##direction(shmem_ctx_t context, void *target, const void *source, ptrdiff_t target_stride,           \
+                             ptrdiff_t source_stride, size_t count, size_t element_bytes, int pe)                      \
+    {                                                                                                                  \
+        switch (element_bytes) { EACH_SIZE(CASE, direction) }                                                          \
+        ptrdiff_t target_step = target_stride * (ptrdiff_t)element_bytes;                                              \
+        ptrdiff_t source_step = source_stride * (ptrdiff_t)element_bytes;                                              \
+        for (ptrdiff_t i = 0; i < (ptrdiff_t)count; i++)                                                               \
+            shmem_ctx_##direction##mem(context, (char *)target + i * target_step,                                      \
+                                       (const char *)source + i * source_step, element_bytes, pe);                     \
     }
-    for (size_t i = 0; i < count; i++)
-        shmem_ctx_getmem(context, (char *)target + (ptrdiff_t)i * target_stride * (ptrdiff_t)element_bytes,
-                         (const char *)source + (ptrdiff_t)i * source_stride * (ptrdiff_t)element_bytes, element_bytes,
-                         pe);
-}
+
+DEFINE(put)
+DEFINE(get)
