@@ -29,8 +29,8 @@ LOGS = WORK / "log"
 BUILD_PACKAGES = (
     "openmpi-bin", "libopenmpi-dev", "libhwloc-dev", "pkg-config", "gcc", "libc6-dev", "python3-dev", "python3-venv",
 )
-TEST_PACKAGES = ("clang",)
-GUEST_PACKAGES = ("qemu-system-x86", "busybox-static")
+TEST_PACKAGES = ("clang", "make")
+GUEST_PACKAGES = ("qemu-system-x86", "busybox-static", "numactl", "procps")
 
 GUEST = "guest"
 FETCH_KERNEL = "from tests.knl_guest.kernel import find_kernel; find_kernel()"

@@ -41,7 +41,7 @@ BAD_DEFINITIONS = {
     "size of zero": (partition(2, "size=0"), DEFINE_AND_GO, ["SHMEM_SYMMETRIC_PARTITION2"]),
     "size too large to count": (partition(2, "size=99999999999G"), DEFINE_AND_GO, ["99999999999G"]),
     "ID out of range": (partition(128, "size=1M"), DEFINE_AND_GO, ["SHMEM_SYMMETRIC_PARTITION128", "127"]),
-    "absent kind": (partition(2, "size=1M:kind=MCDRAM"), DEFINE_AND_GO, ["MCDRAM", "DRAM"]),
+    "absent kind": (partition(2, "size=1M:kind=MCDRAM"), DEFINE_AND_GO, ["MCDRAM", "DRAM", "policy=PREFERRED"]),
     "absent node": (partition(2, "size=1M:kind=NODES(900)"), DEFINE_AND_GO, ["900"]),
     "too big": (partition(2, "size=4T:kind=DDR"), DEFINE_AND_GO, ["4.0 TiB wanted per PE", "free on the whole node"]),
     "too big without a kind": (partition(2, "size=4T"), DEFINE_AND_GO, ["4 TiB", "free"]),
