@@ -40,7 +40,7 @@ def _row(record: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _notes(one: Partition, record: dict[str, Any]) -> list[str]:
-    notes = [f"{one.name}: pages: {describe_placement(one.placement())} (PE {binding.my_pe()})"]
+    notes = [f"{one.name}: pages: {_describe_pages(one)} (PE {binding.my_pe()})"]
     if one.id in _spread:
         notes.append(f"{' ' * len(one.name)}  all PEs: {_describe_spread(_spread[one.id])}")
     if record["fell_back"]:
@@ -48,6 +48,20 @@ def _notes(one: Partition, record: dict[str, Any]) -> list[str]:
     if record["origin"] != "program":
         notes.append(f"{' ' * len(one.name)}  defined by the {record['origin']}")
     return notes
+
+
+def _describe_pages(one: Partition) -> str:
+    try:
+        return describe_placement(one.placement())
+    except OSError as error:  # a container may forbid the question
+        return f"not known, {error}"
+
+
+def _pages(one: Partition) -> dict[int | None, int]:
+    try:
+        return one.placement()
+    except OSError:
+        return {}
 
 
 def _describe_spread(spread: dict[int | None, tuple[int, int]]) -> str:
@@ -64,7 +78,7 @@ def count_all() -> None:
     everything = partitions()
     if not everything:
         return
-    found = [one.placement() for one in everything]
+    found = [_pages(one) for one in everything]
     nodes: list[int | None] = [*_nodes_of_job(found), None]
     local = np.array([[-place.get(node, 0), place.get(node, 0)] for place in found for node in nodes], dtype="i8")
     most = binding.greatest_of_all(local)

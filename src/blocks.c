@@ -44,11 +44,12 @@ int blocks_allocate(struct message *message)
     return 0;
 }
 
-static void warn_of_fallback(const struct partition *partition, const char *reason)
+/* Said once on every node. */
+static void warn(const struct partition *partition, const char *reason, const char *consequence)
 {
     if (neighbours_leader())
-        fprintf(stderr, "shmem_partition: warning: partition \"%s\": %s; PREFERRED falls back to DRAM\n",
-                partition->definition.name, reason);
+        fprintf(stderr, "shmem_partition: warning: partition \"%s\": %s; %s\n", partition->definition.name, reason,
+                consequence);
 }
 
 static int choose_nodes(struct partition *partition, const struct cpuset *cpus, struct message *message)
@@ -64,7 +65,7 @@ static int choose_nodes(struct partition *partition, const struct cpuset *cpus, 
     memset(&partition->nodes, 0, sizeof partition->nodes);
     if (definition->policy == POLICY_PREFERRED) {
         partition->fell_back = true;
-        warn_of_fallback(partition, reason.text);
+        warn(partition, reason.text, "PREFERRED falls back to DRAM");
         struct message no_dram; /* an HBM-only node: anywhere, then */
         if (topology_select(table, KIND_DRAM, NULL, cpus, false, &partition->nodes, &no_dram) != 0)
             memset(&partition->nodes, 0, sizeof partition->nodes);
@@ -174,8 +175,18 @@ static int place(struct partition *partition, struct message *message)
         return 0;
     if (is_mandatory(partition) && populating() && populate_mandatory(partition, message) != 0)
         return -1;
-    return placement_bind(partition->base, partition->block_bytes, final_binding(partition), &partition->nodes,
-                          message);
+    struct message reason;
+    if (placement_bind(partition->base, partition->block_bytes, final_binding(partition), &partition->nodes,
+                       &reason) == 0)
+        return 0;
+    if (is_mandatory(partition)) {
+        message_set(message, "%s\npartition %d \"%s\": %s", partition->definition.text, partition->definition.id,
+                    partition->definition.name, reason.text);
+        return -1;
+    }
+    warn(partition, reason.text, "being PREFERRED, it stays where the system puts it");
+    memset(&partition->nodes, 0, sizeof partition->nodes);
+    return 0;
 }
 
 int blocks_place(struct message *message)

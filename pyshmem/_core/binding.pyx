@@ -11,8 +11,6 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
 from libc.string cimport memset
 
-from operator import index
-
 import numpy as np
 
 from pyshmem._core.engine cimport *

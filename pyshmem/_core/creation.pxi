@@ -18,10 +18,14 @@ cdef extern from *:
     bint pyshmem_multiply(Py_ssize_t a, Py_ssize_t b, Py_ssize_t *product)
 
 
+cdef extern from "Python.h":
+    Py_ssize_t PyNumber_AsSsize_t(object number, void *overflow) except? -1
+
+
 cdef int add_length(layout *shape, object length) except -1:
+    cdef Py_ssize_t number = PyNumber_AsSsize_t(length, NULL)      # beyond its range: the greatest there is
     if shape.dimensions == MOST_DIMENSIONS:
         raise ValueError(f"an array has at most {MOST_DIMENSIONS} dimensions")
-    number = index(length)
     if number < 0:
         raise ValueError(f"the lengths of a shape must not be negative, got {length}")
     if number >= 1 << 47 or pyshmem_multiply(shape.bytes, number, &shape.bytes) or shape.bytes >= 1 << 47:
@@ -35,7 +39,7 @@ cdef int read_shape(object shape, cnp.dtype dtype, layout *result) except -1:
     """A ``shape=`` argument, and the bytes of an array of that shape."""
     result.dimensions = 0
     result.bytes = dtype.itemsize
-    if isinstance(shape, (int, np.integer)):
+    if PyLong_CheckExact(shape) or isinstance(shape, (int, np.integer)):
         return add_length(result, shape)
     for length in shape:
         add_length(result, length)
@@ -68,7 +72,7 @@ cdef cnp.dtype plain_dtype(object dtype):
     cdef cnp.dtype result
     if dtype is float:
         return float64
-    result = dtype if type(dtype) is cnp.dtype else np.dtype(dtype)
+    result = dtype if isinstance(dtype, cnp.dtype) else np.dtype(dtype)
     if result.hasobject:
         raise TypeError(f"dtype {result} holds Python objects, which mean nothing on another PE")
     if result.itemsize == 0:

@@ -84,6 +84,43 @@ def test_too_big_only_for_all_pes_of_the_node_together(kind, write):
     assert "illed" not in result.output
 
 
+# A container whose seccomp profile forbids the calls by which memory is placed: EPERM, as Docker's default gives.
+FORBID = """
+import ctypes, struct
+def forbid(*calls):
+    step = lambda code, jt, jf, k: struct.pack('HBBI', code, jt, jf, k)
+    program = step(0x20, 0, 0, 0) + b''.join(step(0x15, 0, 1, call) + step(0x06, 0, 0, 0x00050001) for call in calls)
+    program += step(0x06, 0, 0, 0x7fff0000)
+    code = ctypes.create_string_buffer(program, len(program))
+    filter = struct.pack('HxxxxxxP', len(program) // 8, ctypes.addressof(code))
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.c_char_p(filter), 0, 0) == 0
+forbid(237, 238, 239, 279)  # mbind, set_mempolicy, get_mempolicy, move_pages on x86-64
+"""
+FORBIDDEN = FORBID + DEFINE_AND_GO + "a = shmem.ones(9, partition=2)\nassert a.sum() == 9\nprint(shmem.partitions())\n"
+
+
+def test_placement_forbidden_mandatory_fails(write):
+    result = run_job(2, write(FORBIDDEN), partition(2, "size=1M:kind=DDR"))
+    assert result.status != 0 and "started" not in result.output
+    assert result.output.count("the job cannot start") == 1
+    for text in ("mbind: Operation not permitted", "seccomp", "SYS_NICE"):
+        assert text in result.output, result.output
+
+
+def test_placement_forbidden_preferred_warns_once(write):
+    result = run_job(2, write(FORBIDDEN), partition(2, "size=1M:kind=DDR:policy=PREFERRED"))
+    assert result.status == 0, result.output
+    assert result.output.count("stays where the system puts it") == 1, result.output
+
+
+def test_placement_forbidden_without_a_kind_runs_untouched(write):
+    result = run_job(2, write(FORBIDDEN), partition(2, "size=1M"))
+    assert result.status == 0, result.output
+    assert "warning" not in result.output
+    assert "pages: not known" in result.output
+
+
 def test_preferred_absent_kind_falls_back_and_says_so_once(write):
     result = run_job(2, write(DEFINE_AND_GO + "print(shmem.partition(2).fell_back)\n"),
                      partition(2, "size=1M:kind=MCDRAM:policy=PREFERRED"))
