@@ -14,6 +14,7 @@ from pyshmem._core import binding
 from pyshmem.errors import PartitionError
 
 WAIT_FOR_SPEAKER = 10.0  # seconds that the other PEs give the one that explains a common failure
+WAIT_FOR_LAUNCHER = 0.5  # and that launchers get to pass on what was said, since some drop it when a job ends
 
 _process = 0
 _previous_hook: Any = None
@@ -42,6 +43,7 @@ def end_with(error: BaseException, trace: TracebackType | None) -> NoReturn:
         _say_together(error, trace)
     else:
         _say(error, trace)
+    time.sleep(WAIT_FOR_LAUNCHER)
     binding.end_job(1)
     os._exit(1)
 

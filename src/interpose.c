@@ -4,11 +4,13 @@
  * the default partition is partition 1 where it is defined, and pointers from
  * any partition can be freed and resized.  Stands on partition.c and allocation.c.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "shmem_partition.h"
 
 #include "partition.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 enum { DEFAULT_PARTITION = 1 };
 
@@ -30,7 +32,8 @@ static void start_or_end(int requested, int *provided)
     int speaker = shmem_partition_failed_pe() < 0 ? 0 : shmem_partition_failed_pe();
     if (library.engine.my_pe == speaker)
         fprintf(stderr, "shmem_partition: %s\n", shmem_partition_error());
-    shmem_barrier_all(); /* the message is out before the first PE ends the job */
+    shmem_barrier_all(); /* the message is out before the first PE ends the job, */
+    nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL); /* and passed on: some launchers drop it else */
     shmem_global_exit(EXIT_FAILURE);
 }
 
