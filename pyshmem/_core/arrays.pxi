@@ -52,7 +52,8 @@ cdef inline int check_dtypes(cnp.ndarray target, cnp.ndarray source) except -1:
 
 
 cdef inline Py_ssize_t strided_length(cnp.ndarray array, Py_ssize_t stride):
-    return (cnp.PyArray_SIZE(array) + stride - 1) // stride
+    # Not (size + stride - 1) // stride, which a huge stride overflows.
+    return 1 + (cnp.PyArray_SIZE(array) - 1) // stride if cnp.PyArray_SIZE(array) > 0 else 0
 
 
 cdef Py_ssize_t element_count(object size, Py_ssize_t target_length, Py_ssize_t source_length) except -1:

@@ -160,9 +160,13 @@ def ones(shape, dtype=float, order="C", *, align=None, hints=None, partition=Non
 def full(shape, fill_value, dtype=None, order="C", *, align=None, hints=None, partition=None):
     """A new array in symmetric memory filled with ``fill_value`` (broadcast to ``shape``). Collective; see ``zeros``."""
     cdef cnp.ndarray array
+    cdef cnp.dtype kind
     value = np.asarray(fill_value)
-    array = reserve_array(shape, plain_dtype(value.dtype if dtype is None else dtype), order, align, hints, partition)
-    np.copyto(array, value, casting="unsafe")
+    kind = plain_dtype(value.dtype if dtype is None else dtype)
+    # What cannot be converted or broadcast must raise before anything is allocated.
+    value = np.broadcast_to(value.astype(kind), shape)
+    array = reserve_array(shape, kind, order, align, hints, partition)
+    np.copyto(array, value)
     complete_array(array, True)
     return array
 

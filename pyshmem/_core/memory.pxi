@@ -29,7 +29,7 @@ cdef int resolve_partition(object partition) except -1:
         return default_partition_id()
     if isinstance(partition, str):
         name = partition.encode()
-        found = shmem_partition_id(name)
+        found = -1 if b"\0" in name else shmem_partition_id(name)
         if found < 0:
             raise_no_partition(partition)
         return found
@@ -79,13 +79,15 @@ cdef SymmetricMemory reserve(Py_ssize_t bytes, object align, object hints, objec
     cdef int partition_id
     cdef size_t alignment = 0
     cdef long hint_bits = 0
+    cdef Py_ssize_t wanted
     cdef void *address
     check_running()
     partition_id = resolve_partition(partition)
     if align is not None:
-        if align < 0 or align & (align - 1):
+        wanted = align
+        if wanted < 0 or wanted & (wanted - 1):
             raise ValueError(f"align must be a power of two, got {align}")
-        alignment = align
+        alignment = wanted
     if hints is not None:
         hint_bits = hints
     if bytes == 0:
@@ -165,6 +167,8 @@ cdef SymmetricMemory memory_to_free(object mem):
             raise ValueError("this array is a view inside an allocation, not its start; free the array it came from")
     elif PyMemoryView_Check(mem) and isinstance(mem.obj, SymmetricMemory):
         memory = <SymmetricMemory>mem.obj
+        if memory.bytes and <char *>PyMemoryView_GET_BUFFER(mem).buf != memory.address:
+            raise ValueError("this memoryview is a part of an allocation; free the whole that it came from")
     elif type(mem) is SymmetricMemory:
         memory = <SymmetricMemory>mem
     else:

@@ -68,6 +68,12 @@ with pytest.raises(ValueError, match="freed"):
 with pytest.raises(shmem.FreedError):
     shmem.fromalloc(memory)
 
+# a part of it cannot be freed
+memory = box.alloc(16)
+with pytest.raises(ValueError, match="part of an allocation"):
+    shmem.free(memory[8:])
+shmem.free(memory)
+
 # a full partition: figures, nothing lost, still usable
 used = box.used
 with pytest.raises(MemoryError, match=r'"box" is full: asked for 4 MiB, largest free block 3 MiB, free 3 MiB of 3 MiB'):
@@ -93,6 +99,10 @@ for call, error in [
     (lambda: shmem.zeros([1] * 65), ValueError),
     (lambda: shmem.array([None]), TypeError),
     (lambda: shmem.zeros(3, align=48), ValueError),
+    (lambda: shmem.zeros(3, align="8"), TypeError),
+    (lambda: shmem.full(3, [1, 2]), ValueError),
+    (lambda: shmem.full(3, "x", dtype=float), ValueError),
+    (lambda: shmem.zeros(3, partition="box\0x"), KeyError),
     (lambda: shmem.zeros(3, partition="nowhere"), KeyError),
     (lambda: shmem.zeros(3, partition=99), KeyError),
     (lambda: shmem.zeros(3, partition=2.0), TypeError),

@@ -49,6 +49,7 @@ WRONG = [
     (lambda: shmem.iput(target, source, 0, sst=-2), ValueError, "strides"),
     (lambda: shmem.iput(target, source, 0, tst=4, size=4), ValueError, "it holds 3"),
     (lambda: shmem.iget(source, target, 0, sst=5, size=3), ValueError, "it holds 2"),
+    (lambda: shmem.iput(target, source, 0, tst=2**63 - 1, size=2), ValueError, "it holds 1"),
     (lambda: shmem.atomic_inc(target, 0), ValueError, "one element"),
     (lambda: shmem.atomic_inc(np.zeros(1, "i8"), 0), ValueError, "not in symmetric memory"),
     (lambda: shmem.atomic_inc(counter, count), ValueError, "out of range"),
