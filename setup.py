@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -26,13 +27,19 @@ ROOT = Path(__file__).resolve().parent
 ABI = 1
 C_FLAGS = ["-std=c11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wpedantic"]
 
-# What an engine may have: the macro that says so, the version of the specification that it came with, and functions
-# that must all be there.  Both count: Open MPI 5 has the functions of teams, says that it is 1.4, and they all fail.
-FEATURES = {
-    "ENGINE_HAS_TEAMS": (
-        (1, 5), ["shmem_team_sync", "shmem_broadcastmem", "shmem_fcollectmem", "shmem_int32_and_reduce"]
-    ),
+# The table of the specification's functions; by path, since there is no package to import it from yet.
+SPECIFICATION = runpy.run_path(str(ROOT / "pyshmem/specification.py"))
+
+# What every engine must have.
+BASELINE = """\
+#include <shmem.h>
+int main(void)
+{
+    shmem_ctx_t context;
+    int provided;
+    return shmem_init_thread(SHMEM_THREAD_SINGLE, &provided) || shmem_ctx_create(0, &context);
 }
+"""
 
 NOTHING_FOUND = """
 pyshmem needs an OpenSHMEM library and hwloc: {what}.
@@ -108,10 +115,20 @@ def links(engine: Engine, source: str) -> bool:
         return subprocess.run(command, capture_output=True).returncode == 0
 
 
-def probe(functions: list[str]) -> str:
-    """A program that links if the engine has all these functions."""
-    uses = "".join(f"    used |= (void *)&{function} != 0;\n" for function in functions)
-    return f"#include <shmem.h>\nint main(void)\n{{\n    volatile int used = 0;\n{uses}    return !used;\n}}\n"
+def symbols_of(engine: Engine, symbols: list[str]) -> set[str]:
+    """Which of these the engine's library has: the linker names those that are missing, all at once."""
+    declared = "".join(f"void {symbol}(void);\n" for symbol in symbols)
+    used = ", ".join(symbols)
+    with tempfile.TemporaryDirectory() as scratch:
+        program = Path(scratch, "probe.c")
+        program.write_text(f"{declared}void (*const used[])(void) = {{{used}}};\nint main(void)\n{{\n    return !used[0];\n}}\n")
+        command = [*engine.compiler, *engine.compile_flags, "-w", "-fPIC", str(program), "-o", str(program.with_suffix("")),
+                   *engine.link_flags]
+        done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, LC_ALL="C"))
+    missing = set(re.findall(r"undefined reference to [`']?(\w+)", done.stderr))
+    if done.returncode != 0 and not missing:
+        stop(f"{engine.oshcc or 'sandia-openshmem'} does not link a program:\n{done.stderr}")
+    return set(symbols) - missing
 
 
 def specification(engine: Engine) -> tuple[int, int]:
@@ -129,7 +146,7 @@ class Build(build_ext):
 
     def run(self) -> None:
         engine = find_engine()
-        if not links(engine, probe(["shmem_init_thread", "shmem_ctx_create"])):
+        if not links(engine, BASELINE):
             stop(f"{engine.oshcc or 'sandia-openshmem'} does not compile and link an OpenSHMEM 1.4 program")
         hwloc = package_flags("hwloc", "--cflags", "--libs")
         if hwloc is None:
@@ -148,10 +165,9 @@ class Build(build_ext):
     def write_has(self, engine: Engine) -> None:
         """Write has.h: what this engine has."""
         self.version = specification(engine)
-        self.features = {
-            name: self.version >= version and links(engine, probe(functions))
-            for name, (version, functions) in FEATURES.items()
-        }
+        symbols = symbols_of(engine, SPECIFICATION["symbols_to_look_for"]())
+        self.features = SPECIFICATION["features_of"](self.version, symbols)
+        self.functions = SPECIFICATION["origins"](self.features, symbols)
         lines = [f"#define {name} {int(has)}\n" for name, has in self.features.items()]
         (self.generated / "has.h").write_text("/* Generated: what this OpenSHMEM library has. */\n" + "".join(lines))
 
@@ -186,6 +202,7 @@ class Build(build_ext):
             "compiler": (output(*engine.compiler, "--version") or "unknown").splitlines()[0],
             "flags": " ".join(C_FLAGS),
             "features": self.features,
+            "functions": self.functions,
         }
         (self.destination / "build_record.json").write_text(json.dumps(record, indent=2) + "\n")
 

@@ -92,6 +92,9 @@ void *shmem_partition_reserve(size_t alignment, size_t size, int partition_id);
 /* shmem_partition_free() with a status: 0, or -1 with shmem_partition_error(), and nothing is printed. */
 int shmem_partition_release(void *ptr);
 
+/* The same without its barrier, for callers whose PEs have met since any of them used the memory. */
+int shmem_partition_discard(void *ptr);
+
 /* ---- query (local) ------------------------------------------------------------------------------------------- */
 
 typedef struct shmem_partition_info {

@@ -18,9 +18,13 @@ def build_info() -> dict[str, Any]:
     -------
     dict
         ``engine``, ``engine_version``, ``specification`` (what the engine's header says), ``oshcc`` (None if built
-        by pkg-config), ``hwloc``, ``compiler``, ``flags`` and ``features`` (what was found in the engine).
+        by pkg-config), ``hwloc``, ``compiler``, ``flags``, ``features`` (what was found in the engine) and
+        ``functions``: for each function of OpenSHMEM 1.6 whether it is the engine's own (``"native"``), made by
+        pyshmem on what the engine has (``"supplied"``), or put right (``"corrected"``).
     """
     record: dict[str, Any] = json.loads((PACKAGE / "build_record.json").read_text())
+    for name in binding.corrected_functions():
+        record["functions"][name] = "corrected"
     return {"engine": binding.engine_name(), **record}
 
 

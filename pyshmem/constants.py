@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from pyshmem._core.binding import comparison_numbers
+from pyshmem._core.binding import CONTEXT_OPTIONS, comparison_numbers
 
 _number = comparison_numbers()
 
@@ -27,6 +27,40 @@ class CMP(enum.IntEnum):
     LE = _number["<="]
     LT = _number["<"]
     GE = _number[">="]
+
+
+class CTX(enum.IntFlag):
+    """Options of contexts: what the program does without on one."""
+
+    PRIVATE = CONTEXT_OPTIONS["PRIVATE"]
+    SERIALIZED = CONTEXT_OPTIONS["SERIALIZED"]
+    NOSTORE = CONTEXT_OPTIONS["NOSTORE"]
+
+
+class SESSION(enum.IntFlag):
+    """Options of ``Ctx.session_start``."""
+
+    BATCH = 1
+
+
+class SIGNAL(enum.IntEnum):
+    """What ``put_signal`` does to the signal."""
+
+    SET = 0
+    ADD = 1
+
+
+class AMO(str, enum.Enum):
+    """Operations of ``atomic_op`` and its fetching forms."""
+
+    SET = "set"
+    INC = "inc"
+    ADD = "add"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+
+    __str__ = str.__str__
 
 
 class OP(str, enum.Enum):
@@ -55,6 +89,17 @@ THREAD_SINGLE = THREAD.SINGLE
 THREAD_FUNNELED = THREAD.FUNNELED
 THREAD_SERIALIZED = THREAD.SERIALIZED
 THREAD_MULTIPLE = THREAD.MULTIPLE
+CTX_PRIVATE = CTX.PRIVATE
+CTX_SERIALIZED = CTX.SERIALIZED
+CTX_NOSTORE = CTX.NOSTORE
+SIGNAL_SET = SIGNAL.SET
+SIGNAL_ADD = SIGNAL.ADD
+AMO_SET = AMO.SET
+AMO_INC = AMO.INC
+AMO_ADD = AMO.ADD
+AMO_AND = AMO.AND
+AMO_OR = AMO.OR
+AMO_XOR = AMO.XOR
 CMP_EQ = CMP.EQ
 CMP_NE = CMP.NE
 CMP_GT = CMP.GT

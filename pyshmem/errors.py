@@ -34,3 +34,10 @@ class NoPartitionError(_PlainKeyError):
 
 class FreedError(_PlainKeyError, ValueError):
     """Symmetric memory was used, or freed again, after it had been freed."""
+
+
+class SymmetryError(RuntimeError):
+    """PEs differ in a collective call: in its arguments, or in whether they take part.
+
+    Raised on the PEs that find it out; the job cannot go on after it.
+    """

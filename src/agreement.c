@@ -43,7 +43,7 @@ static void lowest(const long *values, int count)
     struct agreement *agreement = library.agreement;
     memcpy(agreement->mine, values, (size_t)count * sizeof *values);
     shmem_sync_all(); /* the last round's result has been read by all */
-    engine_reduce(REDUCTION_MIN, ELEMENT_LONG, agreement->all, agreement->mine, (size_t)count);
+    engine_reduce(engine_team_world(), REDUCTION_MIN, ELEMENT_LONG, agreement->all, agreement->mine, (size_t)count);
 }
 
 static void say_where(struct message *message)
@@ -66,7 +66,7 @@ int agreement_reach(bool failed, struct message *message, int *pe)
         say_where(message);
     agreement->reason = *message;
     shmem_sync_all();
-    engine_broadcast(&agreement->agreed, &agreement->reason, sizeof agreement->reason, (int)first);
+    engine_broadcast(engine_team_world(), &agreement->agreed, &agreement->reason, sizeof agreement->reason, (int)first);
     *message = agreement->agreed;
     *pe = (int)first;
     shmem_barrier_all();
@@ -96,7 +96,7 @@ static char *text_of_first(const char *mine)
             memcpy(agreement->piece, mine + done, length - done < PIECE ? length - done : PIECE);
         }
         shmem_barrier_all();
-        engine_broadcast(agreement->piece_of_first, agreement->piece, PIECE, 0);
+        engine_broadcast(engine_team_world(), agreement->piece_of_first, agreement->piece, PIECE, 0);
         if (text)
             memcpy(text + done, agreement->piece_of_first, PIECE);
     }

@@ -126,7 +126,7 @@ static struct partition *find_start(const void *pointer, size_t *offset, size_t 
     return partition;
 }
 
-int shmem_partition_release(void *pointer)
+static int release(void *pointer, bool with_barrier)
 {
     size_t offset, size;
     if (!pointer)
@@ -134,9 +134,14 @@ int shmem_partition_release(void *pointer)
     struct partition *partition = find_start(pointer, &offset, &size);
     if (!partition)
         return -1;
-    shmem_barrier_all(); /* nobody uses it any more */
+    if (with_barrier)
+        shmem_barrier_all(); /* nobody uses it any more */
     return heap_free(partition->heap, offset) == HEAP_OK ? 0 : -1;
 }
+
+int shmem_partition_release(void *pointer) { return release(pointer, true); }
+
+int shmem_partition_discard(void *pointer) { return release(pointer, false); }
 
 void shmem_partition_free(void *pointer)
 {

@@ -120,7 +120,7 @@ int neighbours_recognise(struct memory_table **result, struct message *message)
     if (neighbours_leader() && (table = topology_recognise(NULL, message)))
         meeting->table_bytes = (long)table->bytes;
     shmem_barrier_all();
-    engine_reduce(REDUCTION_MAX, ELEMENT_LONG, &meeting->table_bytes_largest, &meeting->table_bytes, 1);
+    engine_reduce(engine_team_world(), REDUCTION_MAX, ELEMENT_LONG, &meeting->table_bytes_largest, &meeting->table_bytes, 1);
     void *shared = meeting->table_bytes_largest > 0 ? engine()->malloc((size_t)meeting->table_bytes_largest) : NULL;
     if (shared && table)
         memcpy(shared, table, table->bytes);

@@ -4,13 +4,14 @@ cdef enum:
     RELEASE_BYTES = 32768       # a transfer of this size takes longer than giving up the GIL
 
 cdef inline cnp.ndarray as_array(object candidate, str role):
-    if not cnp.PyArray_Check(candidate):
-        raise_not_array(candidate, role)
-    return <cnp.ndarray>candidate
+    """An argument as an array: NumPy's own, or one over a buffer (a ``memoryview``, ``bytes``, an ``array.array``)."""
+    return <cnp.ndarray>candidate if cnp.PyArray_Check(candidate) else array_over(candidate, role)
 
 
-cdef int raise_not_array(object candidate, str role) except -1:
-    raise TypeError(f"{role} must be a NumPy array, not {type(candidate).__name__}")
+cdef cnp.ndarray array_over(object candidate, str role):
+    if not PyObject_CheckBuffer(candidate):
+        raise TypeError(f"{role} must be a NumPy array or a buffer, not {type(candidate).__name__}")
+    return np.asarray(memoryview(candidate))
 
 
 cdef int raise_layout(cnp.ndarray array, str role) except -1:
@@ -51,11 +52,6 @@ cdef inline int check_dtypes(cnp.ndarray target, cnp.ndarray source) except -1:
     return check_dtypes_slowly(target, source)
 
 
-cdef inline Py_ssize_t strided_length(cnp.ndarray array, Py_ssize_t stride):
-    # Not (size + stride - 1) // stride, which a huge stride overflows.
-    return 1 + (cnp.PyArray_SIZE(array) - 1) // stride if cnp.PyArray_SIZE(array) > 0 else 0
-
-
 cdef Py_ssize_t element_count(object size, Py_ssize_t target_length, Py_ssize_t source_length) except -1:
     """How many elements to move: ``size``, or as many as both arrays hold."""
     cdef Py_ssize_t count
@@ -71,18 +67,34 @@ cdef Py_ssize_t element_count(object size, Py_ssize_t target_length, Py_ssize_t 
     return count
 
 
+cdef inline Py_ssize_t check_pair(cnp.ndarray into, cnp.ndarray out_of, object size) except -1:
+    """Two arrays of which one is copied to the other; the number of elements to move."""
+    check_layout(into, "target")
+    check_layout(out_of, "source")
+    check_writeable(into, "target")
+    check_dtypes(into, out_of)
+    if size is None and cnp.PyArray_SIZE(into) == cnp.PyArray_SIZE(out_of):
+        return cnp.PyArray_SIZE(into)
+    return element_count(size, cnp.PyArray_SIZE(into), cnp.PyArray_SIZE(out_of))
+
+
 # ---- symmetric memory ------------------------------------------------------------------------------------------------
 
 cdef class SymmetricMemory:
     """One allocation in symmetric memory: what a symmetric array stands on.
 
-    Dropping it frees nothing, since freeing is collective and garbage collection is not.
+    Dropping it frees nothing, since freeing is collective and garbage collection is not: see lifetime.pxi.
     """
 
     cdef char *address
     cdef Py_ssize_t bytes
     cdef readonly int partition         # 0: the engine's own heap
     cdef readonly bint live
+    cdef readonly unsigned long long number     # of the allocation, the same on all PEs; 0: it owns nothing
+
+    def __dealloc__(self):
+        if self.live and self.number:
+            note_dropped(self.number)
 
     def __getbuffer__(self, Py_buffer *buffer, int flags):
         cdef int status
@@ -111,6 +123,7 @@ cdef extern from "Python.h":
     int PyBuffer_FillInfo(Py_buffer *view, object exporter, void *address, Py_ssize_t length, int readonly,
                           int flags) except -1
     int PyMemoryView_Check(object candidate)
+    int PyObject_CheckBuffer(object candidate)
     Py_buffer *PyMemoryView_GET_BUFFER(object view)
     ctypedef struct PyObject
 
@@ -118,31 +131,7 @@ cdef extern from "numpy/arrayobject.h":
     PyObject *PyArray_BASE(cnp.ndarray array)
 
 cdef char empty_byte = 0
-cdef dict live_memory = {}       # address -> SymmetricMemory, of everything not freed
 cdef dict peer_views = {}        # address -> bytes, of what ptr() gave
-
-
-cdef outlive():
-    """After ``finalize``: arrays that are still alive do no harm, though their contents are gone."""
-    cdef SymmetricMemory memory
-    for candidate in live_memory.values():
-        memory = <SymmetricMemory>candidate
-        memory.live = False
-        shmem_partition_outlive(memory.address, memory.bytes)
-    live_memory.clear()
-    for address, bytes in peer_views.items():
-        shmem_partition_outlive(<void *><uintptr_t>address, bytes)
-    peer_views.clear()
-
-
-cdef SymmetricMemory find_by_address(char *address):
-    """For arrays that came by a way that hides their base; the common ways never get here."""
-    cdef SymmetricMemory memory
-    for candidate in live_memory.values():
-        memory = <SymmetricMemory>candidate
-        if memory.address <= address < memory.address + memory.bytes:
-            return memory
-    return None
 
 
 cdef SymmetricMemory owner_of(cnp.ndarray array):
@@ -165,7 +154,7 @@ cdef SymmetricMemory owner_of(cnp.ndarray array):
             return <SymmetricMemory>owner
         else:
             break
-    return find_by_address(<char *>cnp.PyArray_DATA(array))
+    return memory_containing(<char *>cnp.PyArray_DATA(array))
 
 
 cdef int raise_not_symmetric(str role) except -1:

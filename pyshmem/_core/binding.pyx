@@ -9,22 +9,30 @@ need (``arrays.pxi`` understands arrays, ``scalars.pxi`` values; nothing else do
 cimport numpy as cnp
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
-from libc.string cimport memset
+from libc.string cimport memmove, memset
+
+import sys
 
 import numpy as np
 
 from pyshmem._core.engine cimport *
-from pyshmem.errors import FreedError, NoPartitionError, NotInitializedError, PartitionError
+from pyshmem.errors import FreedError, NoPartitionError, NotInitializedError, PartitionError, SymmetryError
 
 cnp.import_array()
 
 include "runtime.pxi"
 include "arrays.pxi"
 include "scalars.pxi"
+include "lifetime.pxi"
 include "memory.pxi"
 include "creation.pxi"
 include "partition.pxi"
+include "team.pxi"
+include "context.pxi"
 include "rma.pxi"
 include "atomic.pxi"
+include "signal.pxi"
 include "collective.pxi"
+include "ordering.pxi"
 include "synchronization.pxi"
+include "lock.pxi"

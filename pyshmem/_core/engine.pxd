@@ -27,6 +27,17 @@ cdef extern from "engine/engine.h" nogil:
     void shmem_ctx_putmem(shmem_ctx_t context, void *target, const void *source, size_t bytes, int pe)
     void shmem_ctx_getmem(shmem_ctx_t context, void *target, const void *source, size_t bytes, int pe)
 
+    void shmem_ctx_putmem_nbi(shmem_ctx_t context, void *target, const void *source, size_t bytes, int pe)
+    void shmem_ctx_getmem_nbi(shmem_ctx_t context, void *target, const void *source, size_t bytes, int pe)
+    void shmem_ctx_destroy(shmem_ctx_t context)
+    long SHMEM_CTX_PRIVATE, SHMEM_CTX_SERIALIZED, SHMEM_CTX_NOSTORE
+
+    int shmem_pe_accessible(int pe)
+    int shmem_addr_accessible(const void *address, int pe)
+    int shmem_test_lock(long *lock)
+    void shmem_clear_lock(long *lock)
+    void *shmem_realloc(void *pointer, size_t size)
+
     void shmem_barrier_all()
     void shmem_sync_all()
     void shmem_ctx_fence(shmem_ctx_t context)
@@ -49,12 +60,20 @@ cdef extern from "engine/engine.h" nogil:
         float as_float
         double as_double
 
+    struct operands:
+        scalar value
+        scalar condition
+
     enum atomic:
-        ATOMIC_SET, ATOMIC_INC, ATOMIC_ADD, ATOMIC_FETCH, ATOMIC_FETCH_ADD
+        ATOMIC_SET, ATOMIC_INC, ATOMIC_ADD, ATOMIC_AND, ATOMIC_OR, ATOMIC_XOR
+        ATOMIC_FETCH, ATOMIC_SWAP, ATOMIC_COMPARE_SWAP
+        ATOMIC_FETCH_INC, ATOMIC_FETCH_ADD, ATOMIC_FETCH_AND, ATOMIC_FETCH_OR, ATOMIC_FETCH_XOR
         ATOMIC_COUNT
 
-    ctypedef void atomic_function(shmem_ctx_t context, void *target, const scalar *value, scalar *result, int pe)
+    ctypedef void atomic_function(shmem_ctx_t context, void *target, const operands *operands, scalar *result, int pe)
     atomic_function *engine_atomics[ATOMIC_COUNT][ELEMENT_COUNT]
+    void engine_atomic_nbi(atomic atomic, element element, shmem_ctx_t context, void *fetch, void *target,
+                           const operands *operands, int pe)
 
     ctypedef int test_function(void *variable, int comparison, const scalar *value)
     test_function *engine_tests[ELEMENT_COUNT]
@@ -62,17 +81,68 @@ cdef extern from "engine/engine.h" nogil:
     enum reduction:
         REDUCTION_AND, REDUCTION_OR, REDUCTION_XOR, REDUCTION_MAX, REDUCTION_MIN, REDUCTION_SUM, REDUCTION_PROD
 
-    int engine_broadcast(void *target, const void *source, size_t bytes, int root)
-    int engine_fcollect(void *target, const void *source, size_t bytes)
-    int engine_alltoall(void *target, const void *source, size_t bytes)
-    int engine_reduce(reduction reduction, element element, void *target, const void *source, size_t count)
+    struct message:
+        char text[1024]
+
+    struct team:
+        pass
+
+    team *engine_team_world()
+    team *engine_team_shared()
+    int engine_team_size(const team *team)
+    int engine_team_me(const team *team)
+    int engine_team_contexts(const team *team)
+    int engine_team_world_pe(const team *team, int pe)
+    int engine_team_number_of(const team *team, int world_pe)
+    int engine_team_split_strided(team *parent, int start, int stride, int size, int contexts, team **result,
+                                  message *message)
+    int engine_team_split_2d(team *parent, int range, int x_contexts, int y_contexts, team **x, team **y,
+                             message *message)
+    void engine_team_destroy(team *team)
+    void engine_team_forget(team *team)
+    void engine_team_sync(team *team)
+
+    enum call_kind:
+        CALL_ALLOCATE, CALL_RESIZE, CALL_FREE, CALL_FREE_ALL, CALL_BARRIER, CALL_SYNC, CALL_BROADCAST, CALL_COLLECT, CALL_FCOLLECT
+        CALL_ALLTOALL, CALL_ALLTOALLS, CALL_REDUCE, CALL_SCAN, CALL_SPLIT
+
+    void engine_announce(team *team, call_kind kind, const uint64_t *arguments)
+    int engine_verify(team *team, message *message)
+    bint engine_may_speak()
+
+    int engine_context_create(long options, shmem_ctx_t *context)
+    void engine_session_start(shmem_ctx_t context, long options, size_t operations)
+    void engine_session_stop(shmem_ctx_t context)
+    void engine_pe_quiet(shmem_ctx_t context, const int *pes, size_t count)
+
+    int engine_broadcast(team *team, void *target, const void *source, size_t bytes, int root)
+    int engine_collect(team *team, void *target, const void *source, size_t count, size_t element_bytes)
+    int engine_fcollect(team *team, void *target, const void *source, size_t bytes)
+    int engine_alltoall(team *team, void *target, const void *source, size_t bytes)
+    int engine_alltoalls(team *team, void *target, const void *source, ptrdiff_t target_stride,
+                         ptrdiff_t source_stride, size_t count, size_t element_bytes)
+    int engine_reduce(team *team, reduction reduction, element element, void *target, const void *source, size_t count)
+    int engine_scan(team *team, element element, void *target, const void *source, size_t count, bint inclusive)
     bint engine_can_reduce(reduction reduction, element element)
 
     void engine_iput(shmem_ctx_t context, void *target, const void *source, ptrdiff_t target_stride,
                      ptrdiff_t source_stride, size_t count, size_t element_bytes, int pe)
     void engine_iget(shmem_ctx_t context, void *target, const void *source, ptrdiff_t target_stride,
                      ptrdiff_t source_stride, size_t count, size_t element_bytes, int pe)
+    void engine_ibput(shmem_ctx_t context, void *target, const void *source, ptrdiff_t target_stride,
+                      ptrdiff_t source_stride, size_t block, size_t count, size_t element_bytes, int pe)
+    void engine_ibget(shmem_ctx_t context, void *target, const void *source, ptrdiff_t target_stride,
+                      ptrdiff_t source_stride, size_t block, size_t count, size_t element_bytes, int pe)
 
+    int ENGINE_SIGNAL_SET, ENGINE_SIGNAL_ADD
+    void engine_signal(shmem_ctx_t context, uint64_t *signal, uint64_t value, int operation, int pe)
+    void engine_put_signal(shmem_ctx_t context, void *target, const void *source, size_t bytes, uint64_t *signal,
+                           uint64_t value, int operation, int pe)
+    void engine_put_signal_nbi(shmem_ctx_t context, void *target, const void *source, size_t bytes, uint64_t *signal,
+                               uint64_t value, int operation, int pe)
+
+    void engine_pcontrol(int level)
+    const char *const *engine_corrected()
     const char *engine_vendor()
     size_t engine_default_heap()
     int engine_my_pe()
@@ -101,6 +171,8 @@ cdef extern from "shmem_partition.h" nogil:
     void *shmem_malloc_with_hints(size_t size, long hints)
     void *shmem_partition_reserve(size_t alignment, size_t size, int partition_id)
     int shmem_partition_release(void *pointer)
+    int shmem_partition_discard(void *pointer)
+    void *shmem_partition_realloc(void *pointer, size_t size)
 
     int shmem_partition_id(const char *name)
     int shmem_partition_of(const void *pointer)
@@ -111,3 +183,7 @@ cdef extern from "shmem_partition.h" nogil:
     void shmem_partition_outlive(void *address, size_t size)
     const char *shmem_partition_platform()
     const char *shmem_partition_memory(int node)
+
+# Names that no argument hides.
+ctypedef team pe_set
+ctypedef element enum_element

@@ -70,8 +70,28 @@ cdef SymmetricMemory new_memory(void *address, Py_ssize_t bytes, int partition_i
     memory.partition = partition_id
     memory.live = True
     if address is not NULL:
-        live_memory[<uintptr_t>address] = memory
+        record_allocation(memory)
     return memory
+
+
+cdef void *take(Py_ssize_t bytes, size_t alignment, long hints, int partition_id) except? NULL:
+    """From a partition or the engine's heap, after telling the others what is wanted and what was dropped; or NULL."""
+    cdef uint64_t[4] arguments
+    cdef void *address
+    arguments[0], arguments[1], arguments[2], arguments[3] = bytes, alignment, hints, partition_id
+    engine_announce(engine_team_world(), CALL_ALLOCATE, arguments)
+    tell_dropped()
+    if partition_id:
+        return shmem_partition_reserve(alignment if alignment else 16, bytes, partition_id)
+    with nogil:
+        address = take_from_engine(bytes, alignment, hints)
+    return address
+
+
+cdef int raise_full(Py_ssize_t bytes, int partition_id) except -1:
+    if partition_id:
+        raise MemoryError(shmem_partition_error().decode())
+    return raise_heap_full(bytes)
 
 
 cdef SymmetricMemory reserve(Py_ssize_t bytes, object align, object hints, object partition):
@@ -92,16 +112,40 @@ cdef SymmetricMemory reserve(Py_ssize_t bytes, object align, object hints, objec
         hint_bits = hints
     if bytes == 0:
         return new_memory(NULL, 0, partition_id)
-    if partition_id:
-        address = shmem_partition_reserve(alignment if alignment else 16, bytes, partition_id)
-        if address is NULL:
-            raise MemoryError(shmem_partition_error().decode())
-    else:
-        with nogil:
-            address = take_from_engine(bytes, alignment, hint_bits)
-        if address is NULL:
-            raise_heap_full(bytes)
+    address = take(bytes, alignment, hint_bits, partition_id)
+    if address is NULL:
+        address = take_once_more(bytes, alignment, hint_bits, partition_id)
     return new_memory(address, bytes, partition_id)
+
+
+cdef void *take_once_more(Py_ssize_t bytes, size_t alignment, long hints, int partition_id) except NULL:
+    """There was no room, on all PEs alike: there may be when what was dropped is freed."""
+    cdef void *address = NULL
+    meet_after_allocation()
+    if drops_were_freed:
+        address = take(bytes, alignment, hints, partition_id)
+    if address is NULL:
+        raise_full(bytes, partition_id)
+    return address
+
+
+cdef bint drops_were_freed = False
+
+
+cdef int meet_after_allocation() except -1:
+    with nogil:
+        shmem_barrier_all()
+    return settle()
+
+
+cdef int settle() except -1:
+    """After the barrier of an allocation: did all ask for the same, and is anything free by now?"""
+    global drops_were_freed
+    verify_symmetry(engine_team_world())
+    drops_were_freed = anything_dropped()
+    if drops_were_freed:
+        free_dropped()
+    return 0
 
 
 cdef int complete(SymmetricMemory memory, bint filled) except -1:
@@ -109,10 +153,9 @@ cdef int complete(SymmetricMemory memory, bint filled) except -1:
 
     The engine's own allocation has met the other PEs already, so that only what was filled since needs a barrier.
     """
-    if memory.bytes > 0 and (filled or memory.partition):
-        with nogil:
-            shmem_barrier_all()
-    return 0
+    if memory.bytes == 0:
+        return 0
+    return meet_after_allocation() if filled or memory.partition else settle()
 
 
 cdef int clear_memory(SymmetricMemory memory) except -1:
@@ -194,19 +237,78 @@ def free(mem):
         It is a view inside an allocation, or not symmetric.
     """
     cdef SymmetricMemory memory
-    cdef int status = 0
+    cdef allocation *one
+    cdef uint64_t[4] arguments
     check_running()
     memory = memory_to_free(mem)
     if not memory.live:
         raise_freed("the memory to free")
     memory.live = False
-    if memory.address is NULL:
+    one = find_allocation(memory.number)
+    if one is NULL:
         return
-    del live_memory[<uintptr_t>memory.address]
-    with nogil:
-        if memory.partition:
-            status = shmem_partition_release(memory.address)
-        else:
-            shmem_free(memory.address)
-    if status != 0:
-        raise PartitionError(shmem_partition_error().decode())
+    arguments[0], arguments[1], arguments[2], arguments[3] = memory.number, memory.bytes, memory.partition, 0
+    engine_announce(engine_team_world(), CALL_FREE, arguments)
+    if memory.partition:
+        with nogil:
+            shmem_barrier_all()
+        verify_symmetry(engine_team_world())
+        release_after_barrier(memory.number)
+    else:
+        release_after_barrier(memory.number)     # the engine's own free() meets the others first
+        verify_symmetry(engine_team_world())
+
+
+def realloc(mem, shape, *, dtype=None):
+    """Resize symmetric memory, in its partition; its contents are kept, as far as they fit. Collective.
+
+    Parameters
+    ----------
+    mem : numpy.ndarray or memoryview
+        What ``zeros()``, ``alloc()`` and the like returned; not to be used afterwards.
+    shape : int or sequence of int
+        The new shape, or the number of bytes for a ``memoryview``.
+    dtype : data-type, optional
+        Of the new array; the default is the old one's.
+
+    Returns
+    -------
+    numpy.ndarray or memoryview
+        As ``mem`` was, in C order; elements beyond the old size are undefined.
+
+    Raises
+    ------
+    MemoryError
+        The partition is full, on all PEs alike; ``mem`` is as it was.
+    """
+    cdef SymmetricMemory memory, moved
+    cdef layout wanted
+    cdef cnp.dtype kind
+    cdef uint64_t[4] arguments
+    cdef allocation *one
+    cdef void *address
+    check_running()
+    memory = memory_to_free(mem)
+    if not memory.live:
+        raise_freed("the memory to resize")
+    kind = plain_dtype(dtype if dtype is not None else (<object>mem).dtype if cnp.PyArray_Check(mem) else "B")
+    read_shape(shape, kind, &wanted)
+    if memory.bytes == 0 or wanted.bytes == 0:
+        moved = reserve(wanted.bytes, None, None, memory.partition if memory.partition else None)
+        complete(moved, False)
+        free(mem)
+    else:
+        arguments[0], arguments[1], arguments[2], arguments[3] = memory.number, wanted.bytes, memory.partition, 0
+        engine_announce(engine_team_world(), CALL_RESIZE, arguments)
+        with nogil:
+            address = shmem_realloc(memory.address, wanted.bytes)
+            shmem_barrier_all()
+        verify_symmetry(engine_team_world())
+        if address is NULL:
+            raise_full(wanted.bytes, memory.partition)
+        one = find_allocation(memory.number)
+        if one is not NULL:
+            forget_allocation(one)
+        memory.live = False
+        moved = new_memory(address, wanted.bytes, memory.partition)
+    return array_on(moved, kind, &wanted, False) if cnp.PyArray_Check(mem) else memoryview(moved)

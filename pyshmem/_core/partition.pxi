@@ -66,7 +66,7 @@ def greatest_of_all(local):
     memcpy(work, cnp.PyArray_DATA(result), bytes)
     with nogil:
         shmem_barrier_all()
-        status = engine_reduce(REDUCTION_MAX, ELEMENT_LONG, work + bytes, work, bytes // 8)
+        status = engine_reduce(engine_team_world(), REDUCTION_MAX, ELEMENT_LONG, work + bytes, work, bytes // 8)
     memcpy(cnp.PyArray_DATA(result), work + bytes, bytes)
     engine_free(work)
     check_status(status)

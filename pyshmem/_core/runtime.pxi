@@ -41,6 +41,7 @@ def start(int requested):
         raise PartitionError(shmem_partition_error().decode(), pe=shmem_partition_failed_pe())
     this_pe = shmem_my_pe()
     pe_count = shmem_n_pes()
+    open_drop_area()
     running = 1
     return provided
 
@@ -51,6 +52,7 @@ def stop():
         shmem_finalize()
     if not running:
         outlive()
+        forget_teams()
 
 
 def mark_stopped():
@@ -106,6 +108,63 @@ def end_job(int status):
 def pe_of_failed_start():
     """The number of this PE as far as it is known, for a start that failed."""
     return engine_my_pe()
+
+
+cdef outlive():
+    """After ``finalize``: arrays that are still alive do no harm, though their contents are gone."""
+    cdef Py_ssize_t i
+    global allocation_count, dropped_count
+    for i in range(allocation_count):
+        if allocations[i].holder is not NULL:
+            (<SymmetricMemory>allocations[i].holder).live = False
+            shmem_partition_outlive(allocations[i].address, allocations[i].bytes)
+    allocation_count = 0
+    dropped_count = 0
+    for address, bytes in peer_views.items():
+        shmem_partition_outlive(<void *><uintptr_t>address, bytes)
+    peer_views.clear()
+
+
+def query_initialized():
+    """Whether OpenSHMEM is running: after ``init()``, before the last ``finalize()`` (``shmem_query_initialized``)."""
+    return bool(running)
+
+
+def pe_accessible(Py_ssize_t pe):
+    """Whether operations on this PE are possible (specification: ``shmem_pe_accessible``)."""
+    check_running()
+    return 0 <= pe < pe_count and bool(shmem_pe_accessible(<int>pe))
+
+
+def addr_accessible(addr, Py_ssize_t pe):
+    """Whether an array can be reached on another PE: it is symmetric there (specification: ``shmem_addr_accessible``)."""
+    cdef cnp.ndarray array
+    cdef SymmetricMemory memory
+    check_running()
+    array = as_array(addr, "addr")
+    if pe < 0 or pe >= pe_count:
+        return False
+    memory = owner_of(array)
+    return memory is not None and bool(memory.live)
+
+
+def pcontrol(int level=1):
+    """Tell a profiler what is of interest: 0 nothing, 1 the usual, 2 all (specification: ``shmem_pcontrol``)."""
+    engine_pcontrol(level)
+
+
+def corrected_functions():
+    """Functions that the engine has and gets wrong, and that are put right."""
+    cdef const char *const *names = engine_corrected()
+    found = []
+    while names[len(found)] is not NULL:
+        found.append(names[len(found)].decode())
+    return found
+
+
+def may_speak():
+    """Of several PEs with something to say, True on the first to ask."""
+    return bool(engine_may_speak())
 
 
 def engine_name():

@@ -93,8 +93,8 @@ cdef inline int scalar_from(cnp.ndarray like, int element, object value, scalar 
     return scalar_in_general(like, value, result)
 
 
-cdef inline object scalar_to(int element, const scalar *value):
-    """A C value as a Python number (only types that have fetching atomics get here)."""
+cdef inline object scalar_to(cnp.ndarray like, int element, const scalar *value):
+    """A C value as a Python number; a NumPy scalar where Python has no number for it (``longdouble``)."""
     if element == ELEMENT_LONG or element == ELEMENT_LONGLONG:
         return value.as_longlong
     if element == ELEMENT_INT:
@@ -105,4 +105,10 @@ cdef inline object scalar_to(int element, const scalar *value):
         return value.as_uint
     if element == ELEMENT_DOUBLE:
         return value.as_double
-    return value.as_float
+    if element == ELEMENT_FLOAT:
+        return value.as_float
+    return PyArray_ToScalar(<void *>value, like).item()
+
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_ToScalar(void *data, cnp.ndarray like)

@@ -1,39 +1,71 @@
-/* Collectives on all PEs: the engine's own where it has one for the case, else the one we supply. */
+/* Collectives on teams: the engine's own where it has one for the case, else the one we supply. */
 #include "collectives.h"
 
-int engine_broadcast(void *target, const void *source, size_t bytes, int root)
+/* What the engine did, or else the supplied form. */
+#define NATIVE_OR(native, supplied)                                                                                    \
+    switch (native) {                                                                                                  \
+    case NATIVE_DONE:                                                                                                  \
+        return 0;                                                                                                      \
+    case NATIVE_FAILED:                                                                                                \
+        return -1;                                                                                                     \
+    default:                                                                                                           \
+        supplied;                                                                                                      \
+        return 0;                                                                                                      \
+    }
+
+int engine_broadcast(struct team *team, void *target, const void *source, size_t bytes, int root)
 {
-    if (bytes > 0 && native_broadcast(target, source, bytes, root) != 0)
-        supplied_broadcast(target, source, bytes, root);
-    return 0;
+    if (bytes == 0)
+        return 0;
+    NATIVE_OR(native_broadcast(team, target, source, bytes, root),
+              supplied_broadcast(team, target, source, bytes, root))
 }
 
-int engine_fcollect(void *target, const void *source, size_t bytes)
+/* Members may bring different amounts, and none at all. */
+int engine_collect(struct team *team, void *target, const void *source, size_t count, size_t element_bytes)
 {
-    if (bytes > 0 && native_fcollect(target, source, bytes) != 0)
-        supplied_fcollect(target, source, bytes);
-    return 0;
+    NATIVE_OR(native_collect(team, target, source, count, element_bytes),
+              supplied_collect(team, target, source, count * element_bytes))
 }
 
-int engine_alltoall(void *target, const void *source, size_t bytes)
+int engine_fcollect(struct team *team, void *target, const void *source, size_t bytes)
 {
-    if (bytes > 0 && native_alltoall(target, source, bytes) != 0)
-        supplied_alltoall(target, source, bytes);
-    return 0;
+    if (bytes == 0)
+        return 0;
+    NATIVE_OR(native_fcollect(team, target, source, bytes), supplied_fcollect(team, target, source, bytes))
+}
+
+int engine_alltoall(struct team *team, void *target, const void *source, size_t bytes)
+{
+    if (bytes == 0)
+        return 0;
+    NATIVE_OR(native_alltoall(team, target, source, bytes), supplied_alltoall(team, target, source, bytes))
+}
+
+int engine_alltoalls(struct team *team, void *target, const void *source, ptrdiff_t target_stride,
+                     ptrdiff_t source_stride, size_t count, size_t element_bytes)
+{
+    if (count == 0)
+        return 0;
+    NATIVE_OR(native_alltoalls(team, target, source, target_stride, source_stride, count, element_bytes),
+              supplied_alltoalls(team, target, source, target_stride, source_stride, count, element_bytes))
 }
 
 bool engine_can_reduce(enum reduction reduction, enum element element)
 {
-    return native_reductions[reduction][element] || supplied_can_reduce(reduction, element);
+    return supplied_can_reduce(reduction, element);
 }
 
-int engine_reduce(enum reduction reduction, enum element element, void *target, const void *source, size_t count)
+int engine_reduce(struct team *team, enum reduction reduction, enum element element, void *target, const void *source,
+                  size_t count)
 {
-    reduce_function *native = native_reductions[reduction][element];
     if (count == 0)
         return 0;
-    if (!native)
-        return supplied_reduce(reduction, element, target, source, count);
-    native(target, source, count);
-    return 0;
+    NATIVE_OR(native_reduce(team, reduction, element, target, source, count),
+              return supplied_reduce(team, reduction, element, target, source, count))
+}
+
+int engine_scan(struct team *team, enum element element, void *target, const void *source, size_t count, bool inclusive)
+{
+    return count == 0 ? 0 : supplied_scan(team, element, target, source, count, inclusive);
 }

@@ -3,6 +3,7 @@
 #define SHMEM_PARTITION_ENGINE_COLLECTIVES_H
 
 #include "engine.h"
+#include "teams.h"
 
 /* Entries of a table of reductions, for the lists of elements.h: sum_int stands at ELEMENT_INT, and so on. */
 #define ENTRY_AND(NAME, name, ...) [ELEMENT_##NAME] = and_##name,
@@ -13,25 +14,33 @@
 #define ENTRY_SUM(NAME, name, ...) [ELEMENT_##NAME] = sum_##name,
 #define ENTRY_PROD(NAME, name, ...) [ELEMENT_##NAME] = prod_##name,
 
-typedef void reduce_function(void *target, const void *source, size_t count);
+/* Done by the engine, failed there, or left to us: it has no form for this team, or for these bytes. */
+enum native { NATIVE_DONE, NATIVE_FAILED, NATIVE_NONE };
 
-/* NULL where the engine has no reduction of its own for the type. */
-extern reduce_function *const native_reductions[REDUCTION_COUNT][ELEMENT_COUNT];
-
-/* 0: done by the engine; 1: the engine has no form for these bytes. */
-int native_broadcast(void *target, const void *source, size_t bytes, int root);
-int native_fcollect(void *target, const void *source, size_t bytes);
-int native_alltoall(void *target, const void *source, size_t bytes);
+enum native native_broadcast(struct team *team, void *target, const void *source, size_t bytes, int root);
+enum native native_collect(struct team *team, void *target, const void *source, size_t count, size_t element_bytes);
+enum native native_fcollect(struct team *team, void *target, const void *source, size_t bytes);
+enum native native_alltoall(struct team *team, void *target, const void *source, size_t bytes);
+enum native native_alltoalls(struct team *team, void *target, const void *source, ptrdiff_t target_stride,
+                             ptrdiff_t source_stride, size_t count, size_t element_bytes);
+enum native native_reduce(struct team *team, enum reduction reduction, enum element element, void *target,
+                          const void *source, size_t count);
 
 /* Symmetric work areas of the older interface; collective. */
 int native_attach(struct message *message);
 void native_detach(void);
 
-void supplied_broadcast(void *target, const void *source, size_t bytes, int root);
-void supplied_fcollect(void *target, const void *source, size_t bytes);
-void supplied_alltoall(void *target, const void *source, size_t bytes);
-int supplied_reduce(enum reduction reduction, enum element element, void *target, const void *source, size_t count);
+/* 0, or -1: no ordinary memory. */
+void supplied_broadcast(struct team *team, void *target, const void *source, size_t bytes, int root);
+void supplied_collect(struct team *team, void *target, const void *source, size_t bytes);
+void supplied_fcollect(struct team *team, void *target, const void *source, size_t bytes);
+void supplied_alltoall(struct team *team, void *target, const void *source, size_t bytes);
+void supplied_alltoalls(struct team *team, void *target, const void *source, ptrdiff_t target_stride,
+                        ptrdiff_t source_stride, size_t count, size_t element_bytes);
+int supplied_reduce(struct team *team, enum reduction reduction, enum element element, void *target,
+                    const void *source, size_t count);
+int supplied_scan(struct team *team, enum element element, void *target, const void *source, size_t count,
+                  bool inclusive);
 bool supplied_can_reduce(enum reduction reduction, enum element element);
-size_t element_bytes(enum element element);
 
 #endif

@@ -3,6 +3,10 @@
  * The only file that asks which engine this is.
  */
 #define _GNU_SOURCE
+#include "has.h"
+
+#include "corrections.h"
+
 #include "../state.h"
 
 #include <stdlib.h>
@@ -34,4 +38,50 @@ void engine_correct_environment(void)
     /* UCX's memory hooks crash every program in shmem_finalize of Open MPI 4.1.4; a user's own setting is kept. */
     if (is_open_mpi())
         (void)setenv("OMPI_MCA_opal_common_ucx_opal_mem_hooks", "0", 0);
+}
+
+bool engine_fetches_bits_wrongly(void) { return is_open_mpi(); }
+
+const char *const *engine_corrected(void)
+{
+    static const char *const of_open_mpi[] = {"atomic_fetch_and", "atomic_fetch_or", "atomic_fetch_xor", "ctx_create",
+                                              NULL};
+    static const char *const none[] = {NULL};
+    return is_open_mpi() ? of_open_mpi : none;
+}
+
+/* Options are what a program does without; an engine that cannot use one still makes a context that does more. */
+int engine_context_create(long options, shmem_ctx_t *context)
+{
+    int status = shmem_ctx_create(options, context);
+    return status != 0 && options != 0 ? shmem_ctx_create(0, context) : status;
+}
+
+/* Sessions are hints. */
+void engine_session_start(shmem_ctx_t context, long options, size_t operations)
+{
+#if ENGINE_HAS_SESSIONS
+    shmem_ctx_session_config_t config = {.total_ops = operations};
+    shmem_ctx_session_start(context, options, &config, operations ? SHMEM_CTX_SESSION_TOTAL_OPS : 0);
+#else
+    (void)context, (void)options, (void)operations;
+#endif
+}
+
+void engine_session_stop(shmem_ctx_t context)
+{
+#if ENGINE_HAS_SESSIONS
+    shmem_ctx_session_stop(context);
+#else
+    (void)context;
+#endif
+}
+
+void engine_pcontrol(int level)
+{
+#if ENGINE_HAS_PCONTROL
+    shmem_pcontrol(level);
+#else
+    (void)level;
+#endif
 }

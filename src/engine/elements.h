@@ -40,6 +40,7 @@
 /* NumPy has it, the specification has no operation on it: supplied by us throughout. */
 #define WIDE_COMPLEXES(X) X(COMPLEXL, complexl, long double _Complex, none)
 
+#define ATOMIC_TYPES(X) ATOMIC_INTEGERS(X) ATOMIC_REALS(X)
 #define INTEGERS(X) SMALL_INTEGERS(X) ATOMIC_INTEGERS(X)
 #define REALS(X) ATOMIC_REALS(X) WIDE_REALS(X)
 #define ALL_COMPLEXES(X) COMPLEXES(X) WIDE_COMPLEXES(X)

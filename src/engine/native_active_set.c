@@ -9,6 +9,7 @@
 #include "../state.h"
 #include "collectives.h"
 
+
 enum { SYNC_WORDS = 128, WORK_BYTES = 16384, AREAS = 16 };
 
 _Static_assert((int)SYNC_WORDS >= (int)SHMEM_REDUCE_SYNC_SIZE, "work area too small for reductions");
@@ -87,7 +88,9 @@ SIGNED_INTEGERS_1_4(DEFINE_ARITHMETIC)
 REALS_1_4(DEFINE_ARITHMETIC)
 COMPLEXES_1_4(DEFINE_ARITHMETIC)
 
-reduce_function *const native_reductions[REDUCTION_COUNT][ELEMENT_COUNT] = {
+typedef void reduce_function(void *target, const void *source, size_t count);
+
+static reduce_function *const reductions[REDUCTION_COUNT][ELEMENT_COUNT] = {
     [REDUCTION_AND] = {SIGNED_INTEGERS_1_4(ENTRY_AND)},
     [REDUCTION_OR] = {SIGNED_INTEGERS_1_4(ENTRY_OR)},
     [REDUCTION_XOR] = {SIGNED_INTEGERS_1_4(ENTRY_XOR)},
@@ -97,39 +100,71 @@ reduce_function *const native_reductions[REDUCTION_COUNT][ELEMENT_COUNT] = {
     [REDUCTION_PROD] = {SIGNED_INTEGERS_1_4(ENTRY_PROD) REALS_1_4(ENTRY_PROD) COMPLEXES_1_4(ENTRY_PROD)},
 };
 
-/* Blocks go as 4- or 8-byte words where their size and place allow it. */
-static size_t word_bytes(const void *target, const void *source, size_t bytes)
+enum native native_reduce(struct team *team, enum reduction reduction, enum element element, void *target,
+                          const void *source, size_t count)
 {
-    uintptr_t bits = (uintptr_t)target | (uintptr_t)source | bytes;
-    return bits % 8 == 0 ? 8 : bits % 4 == 0 ? 4 : 0;
+    reduce_function *function = reductions[reduction][element];
+    if (!function || !team_is_world(team))
+        return NATIVE_NONE;
+    function(target, source, count);
+    return NATIVE_DONE;
 }
 
-int native_broadcast(void *target, const void *source, size_t bytes, int root)
+/* Blocks go as 4- or 8-byte words where their size and place allow it; 0: they do not. */
+static size_t word_bytes(const struct team *team, const void *target, const void *source, size_t bytes)
 {
-    size_t word = word_bytes(target, source, bytes);
+    uintptr_t bits = (uintptr_t)target | (uintptr_t)source | bytes;
+    return !team_is_world(team) ? 0 : bits % 8 == 0 ? 8 : bits % 4 == 0 ? 4 : 0;
+}
+
+enum native native_broadcast(struct team *team, void *target, const void *source, size_t bytes, int root)
+{
+    size_t word = word_bytes(team, target, source, bytes);
     if (!word)
-        return 1;
+        return NATIVE_NONE;
     (word == 8 ? shmem_broadcast64 : shmem_broadcast32)(target, source, bytes / word, root, 0, 0,
                                                         library.engine.n_pes, next_area()->sync);
     /* 1.4 leaves the root's own target alone; 1.5 fills it. */
     if (library.engine.my_pe == root && target != source)
         memmove(target, source, bytes);
-    return 0;
+    return NATIVE_DONE;
 }
 
 #define DEFINE_EXCHANGE(name)                                                                                          \
-    int native_##name(void *target, const void *source, size_t bytes)                                                  \
+    enum native native_##name(struct team *team, void *target, const void *source, size_t bytes)                       \
     {                                                                                                                  \
-        size_t word = word_bytes(target, source, bytes);                                                               \
+        size_t word = word_bytes(team, target, source, bytes);                                                         \
         if (!word)                                                                                                     \
-            return 1;                                                                                                  \
+            return NATIVE_NONE;                                                                                        \
         (word == 8 ? shmem_##name##64 : shmem_##name##32)(target, source, bytes / word, 0, 0, library.engine.n_pes,    \
                                                           next_area()->sync);                                          \
-        return 0;                                                                                                      \
+        return NATIVE_DONE;                                                                                            \
     }
 
 DEFINE_EXCHANGE(fcollect)
 DEFINE_EXCHANGE(alltoall)
+
+/* The amounts differ between PEs, so that only the size of an element can decide, which does not. */
+enum native native_collect(struct team *team, void *target, const void *source, size_t count, size_t element_bytes)
+{
+    size_t word = word_bytes(team, target, source, element_bytes);
+    if (!word)
+        return NATIVE_NONE;
+    (word == 8 ? shmem_collect64 : shmem_collect32)(target, source, count * (element_bytes / word), 0, 0,
+                                                    library.engine.n_pes, next_area()->sync);
+    return NATIVE_DONE;
+}
+
+enum native native_alltoalls(struct team *team, void *target, const void *source, ptrdiff_t target_stride,
+                             ptrdiff_t source_stride, size_t count, size_t element_bytes)
+{
+    size_t word = word_bytes(team, target, source, element_bytes);
+    if (word != element_bytes)
+        return NATIVE_NONE;
+    (word == 8 ? shmem_alltoalls64 : shmem_alltoalls32)(target, source, target_stride, source_stride, count, 0, 0,
+                                                        library.engine.n_pes, next_area()->sync);
+    return NATIVE_DONE;
+}
 
 #else
 typedef int nothing_without_active_sets; /* ISO C wants a declaration in every file */

@@ -73,10 +73,14 @@ int engine_attach(struct message *message)
 {
     library.engine.my_pe = shmem_my_pe();
     library.engine.n_pes = shmem_n_pes();
-    return native_attach(message);
+    return teams_attach(message) != 0 ? -1 : native_attach(message);
 }
 
-void engine_detach(void) { native_detach(); }
+void engine_detach(void)
+{
+    native_detach();
+    teams_detach();
+}
 
 int engine_my_pe(void) { return library.engine.my_pe; }
 

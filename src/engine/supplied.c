@@ -1,37 +1,72 @@
 /*
- * What an engine lacks: collectives of any number of bytes and any type, made
- * from puts, gets and barriers.  Stands on OpenSHMEM 1.4's one-sided half.
+ * What an engine lacks: collectives on any team, of any number of bytes and any
+ * type, made from puts, gets and the meetings of teams.c.
  *
  * As in the specification, the caller has seen to it that targets may be
- * written on entry.
+ * written on entry.  Members turn to the others from the next one on, so that
+ * not all of them write to the same one at the same time.
  */
 #include "../state.h"
 #include "collectives.h"
 
 #include <stdlib.h>
 
-void supplied_broadcast(void *target, const void *source, size_t bytes, int root)
+static int next_member(const struct team *team, int step) { return (team->me + step) % team->size; }
+
+void supplied_broadcast(struct team *team, void *target, const void *source, size_t bytes, int root)
 {
-    if (library.engine.my_pe == root)
-        for (int pe = 0; pe < library.engine.n_pes; pe++)
-            shmem_putmem(target, source, bytes, pe);
-    shmem_barrier_all();
+    if (team->me == root)
+        for (int step = 1; step <= team->size; step++)
+            shmem_putmem(target, source, bytes, team->members[next_member(team, step)]);
+    team_barrier(team);
 }
 
-void supplied_fcollect(void *target, const void *source, size_t bytes)
+void supplied_fcollect(struct team *team, void *target, const void *source, size_t bytes)
 {
-    char *mine = (char *)target + (size_t)library.engine.my_pe * bytes;
-    for (int pe = 0; pe < library.engine.n_pes; pe++)
-        shmem_putmem(mine, source, bytes, pe);
-    shmem_barrier_all();
+    char *mine = (char *)target + (size_t)team->me * bytes;
+    for (int step = 1; step <= team->size; step++)
+        shmem_putmem(mine, source, bytes, team->members[next_member(team, step)]);
+    team_barrier(team);
 }
 
-void supplied_alltoall(void *target, const void *source, size_t bytes)
+/* Each tells how much it brings; the sum of those before it is where its part begins. */
+void supplied_collect(struct team *team, void *target, const void *source, size_t bytes)
 {
-    char *mine = (char *)target + (size_t)library.engine.my_pe * bytes;
-    for (int pe = 0; pe < library.engine.n_pes; pe++)
-        shmem_putmem(mine, (const char *)source + (size_t)pe * bytes, bytes, pe);
-    shmem_barrier_all();
+    struct team_area *area = team_area(team);
+    uint64_t before = 0, theirs;
+    area->words[0] = bytes;
+    engine_team_sync(team);
+    for (int pe = 0; pe < team->me; pe++) {
+        shmem_getmem(&theirs, area->words, sizeof theirs, team->members[pe]);
+        before += theirs;
+    }
+    if (bytes > 0)
+        for (int step = 1; step <= team->size; step++)
+            shmem_putmem((char *)target + before, source, bytes, team->members[next_member(team, step)]);
+    team_barrier(team);
+}
+
+void supplied_alltoall(struct team *team, void *target, const void *source, size_t bytes)
+{
+    char *mine = (char *)target + (size_t)team->me * bytes;
+    for (int step = 1; step <= team->size; step++) {
+        int pe = next_member(team, step);
+        shmem_putmem(mine, (const char *)source + (size_t)pe * bytes, bytes, team->members[pe]);
+    }
+    team_barrier(team);
+}
+
+void supplied_alltoalls(struct team *team, void *target, const void *source, ptrdiff_t target_stride,
+                        ptrdiff_t source_stride, size_t count, size_t element_bytes)
+{
+    ptrdiff_t block = (ptrdiff_t)(count * element_bytes);
+    for (int step = 1; step <= team->size; step++) {
+        int pe = next_member(team, step);
+        engine_iput(SHMEM_CTX_DEFAULT, (char *)target + team->me * block * target_stride,
+                    (const char *)source + pe * block * source_stride, target_stride, source_stride, count,
+                    element_bytes, team->members[pe]);
+    }
+    team_barrier(team);
 }
 
 typedef void combine_function(void *into, const void *from, size_t count);
@@ -74,7 +109,7 @@ static combine_function *const combinations[REDUCTION_COUNT][ELEMENT_COUNT] = {
     [REDUCTION_PROD] = {ELEMENTS(ENTRY_PROD)},
 };
 
-size_t element_bytes(enum element element)
+size_t engine_element_bytes(enum element element)
 {
     static const size_t bytes[ELEMENT_COUNT] = {ELEMENTS(ENTRY_BYTES)};
     return bytes[element];
@@ -85,28 +120,55 @@ bool supplied_can_reduce(enum reduction reduction, enum element element)
     return combinations[reduction][element] != NULL;
 }
 
-/*
- * Every PE reads all sources in the order of their numbers, so that all get the
- * same bits.  The target may be the source, and is written last.
- */
-int supplied_reduce(enum reduction reduction, enum element element, void *target, const void *source, size_t count)
+/* A piece of all sources, combined in the order of the members' numbers, so that all get the same bits. */
+static void combine_piece(const struct team *team, combine_function *combine, char *result, char *other,
+                          const char *source, size_t bytes, size_t count, int from, int to)
 {
-    combine_function *combine = combinations[reduction][element];
-    size_t bytes = count * element_bytes(element);
-    char *result = malloc(2 * bytes + 1);
-    shmem_barrier_all();
-    if (result) {
-        char *other = result + bytes;
-        shmem_getmem(result, source, bytes, 0);
-        for (int pe = 1; pe < library.engine.n_pes; pe++) {
-            shmem_getmem(other, source, bytes, pe);
+    for (int pe = from; pe < to; pe++) {
+        shmem_getmem(pe == from ? result : other, source, bytes, team->members[pe]);
+        if (pe > from)
             combine(result, other, count);
-        }
     }
-    shmem_barrier_all();
-    if (!result)
-        return -1;
-    memcpy(target, result, bytes);
+}
+
+/*
+ * Each member combines one piece and gives it to all, so that none moves more
+ * than twice the array.  The target may be the source, which is why nobody
+ * writes before all have read.
+ */
+int supplied_reduce(struct team *team, enum reduction reduction, enum element element, void *target,
+                    const void *source, size_t count)
+{
+    size_t bytes = engine_element_bytes(element), piece = (count + (size_t)team->size - 1) / (size_t)team->size;
+    size_t first = piece * (size_t)team->me, mine = first >= count ? 0 : count - first < piece ? count - first : piece;
+    char *result = malloc(2 * mine * bytes + 1);
+    engine_team_sync(team);
+    if (result)
+        combine_piece(team, combinations[reduction][element], result, result + mine * bytes,
+                      (const char *)source + first * bytes, mine * bytes, mine, 0, team->size);
+    engine_team_sync(team);
+    if (result && mine > 0)
+        for (int step = 1; step <= team->size; step++)
+            shmem_putmem((char *)target + first * bytes, result, mine * bytes,
+                         team->members[next_member(team, step)]);
+    team_barrier(team);
     free(result);
-    return 0;
+    return result ? 0 : -1;
+}
+
+/* Sums over the members before this one, and of this one itself if inclusive. */
+int supplied_scan(struct team *team, enum element element, void *target, const void *source, size_t count,
+                  bool inclusive)
+{
+    size_t bytes = count * engine_element_bytes(element);
+    char *result = calloc(2, bytes);
+    engine_team_sync(team);
+    if (result)
+        combine_piece(team, combinations[REDUCTION_SUM][element], result, result + bytes, source, bytes, count, 0,
+                      team->me + inclusive);
+    engine_team_sync(team);
+    if (result)
+        memcpy(target, result, bytes);
+    free(result);
+    return result ? 0 : -1;
 }

@@ -22,7 +22,7 @@ gone_aside = shmem.full(10, -1.0, partition="side")
 shmem.free(gone_aside)
 
 WRONG = [
-    (lambda: shmem.put([1.0], source, 0), TypeError, "target must be a NumPy array, not list"),
+    (lambda: shmem.put([1.0], source, 0), TypeError, "target must be a NumPy array or a buffer, not list"),
     (lambda: shmem.put(target, (1.0,), 0), TypeError, "source must be a NumPy array, not tuple"),
     (lambda: shmem.put(target, None, 0), TypeError, "source must be"),
     (lambda: shmem.put(target[::2], source[:5], 0), ValueError, "target is not contiguous"),

@@ -1,0 +1,53 @@
+/* Teams as the engine layer sees them: who is in one, and the symmetric words through which its members meet. */
+#ifndef SHMEM_PARTITION_ENGINE_TEAMS_H
+#define SHMEM_PARTITION_ENGINE_TEAMS_H
+
+#include "has.h"
+
+#include "engine.h"
+
+enum {
+    TEAM_LIMIT = 256,   /* alive at once on one PE, the predefined ones included */
+    TEAM_ROUNDS = 31,   /* of a dissemination: 2^31 members */
+    TEAM_WORDS = 8,
+    TEAM_MASK_WORDS = TEAM_LIMIT / 64
+};
+
+/* A collective call as its arguments should be on all members; see symmetry.c. */
+struct call {
+    uint64_t number, kind, arguments[CALL_ARGUMENTS];
+};
+
+/* Symmetric: what other members write, or read, of one team here. */
+struct team_area {
+    uint64_t arrived[TEAM_ROUNDS];
+    uint64_t words[TEAM_WORDS]; /* written by this PE, read by the others */
+    uint64_t announced[2];      /* by the member before this one */
+    struct call calls[2];       /* of this PE */
+    uint64_t speaker;           /* on PE 0: the PE that explains a common failure, plus one */
+};
+
+struct team {
+    int size, me;
+    int contexts;       /* as configured; a hint */
+    int slot;           /* in the table of areas */
+    uint64_t meetings;  /* how often its members have synchronised */
+    uint64_t calls;     /* how many were announced */
+    const int *members; /* numbers in the world, by number in the team */
+#if ENGINE_HAS_TEAMS
+    shmem_team_t native; /* SHMEM_TEAM_INVALID: the engine could not make this one */
+#endif
+};
+
+struct team_area *team_area(const struct team *team);
+
+/* The world, or a team that the engine has made itself: its own collectives serve it. */
+bool team_is_world(const struct team *team);
+
+/* All that members put is complete, and all have come. */
+void team_barrier(struct team *team);
+
+int teams_attach(struct message *message);
+void teams_detach(void);
+
+#endif
