@@ -127,6 +127,8 @@ def collect(target, source, size=None, team=None):
     check_collective(into, out_of)
     count = element_count(cnp.PyArray_SIZE(out_of) if size is None else size, cnp.PyArray_SIZE(into),
                           cnp.PyArray_SIZE(out_of))
+    if cnp.PyArray_SIZE(into) == 0:
+        return                      # alike on all PEs
     call_checked(members, CALL_COLLECT, cnp.PyArray_ITEMSIZE(into), 0, 0, 0)
     with nogil:
         status = engine_collect(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), count,

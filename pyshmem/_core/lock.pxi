@@ -1,5 +1,7 @@
 # Chapter "Distributed Locking Routines".
 
+from _thread import get_ident
+
 cdef enum:
     LONGEST_PAUSE = 200             # microseconds between two tries of a PE that waits for a lock
 
@@ -31,22 +33,35 @@ cdef long *lock_word(object lock) except NULL:
     return <long *>cnp.PyArray_DATA(array)
 
 
+cdef dict held_locks = {}           # address -> the thread that has it; engines know PEs only
+
+
+cdef bint take_lock(long *word) except *:
+    """One try, with the GIL held, since engines do not look at one lock from two threads."""
+    if <uintptr_t>word in held_locks or shmem_test_lock(word) != 0:
+        return False
+    held_locks[<uintptr_t>word] = get_ident()
+    return True
+
+
 def set_lock(lock):
     """Wait for a lock, and take it (specification: ``shmem_set_lock``).
 
     Other Python threads run meanwhile, and Ctrl-C interrupts the wait.
+
+    Raises
+    ------
+    RuntimeError
+        This thread has it already, and would wait for ever.
     """
     cdef long *word = lock_word(lock)
-    cdef int taken = 0
-    cdef unsigned int attempt, pause = 1
-    while not taken:
+    cdef unsigned int pause = 1
+    if held_locks.get(<uintptr_t>word) == get_ident():
+        raise RuntimeError("this thread has the lock already")
+    while not take_lock(word):
         with nogil:
-            for attempt in range(64):
-                taken = shmem_test_lock(word) == 0
-                if taken:
-                    break
-                usleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
+            usleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
         PyErr_CheckSignals()
 
 
@@ -56,13 +71,21 @@ def test_lock(lock):
     Returns
     -------
     bool
-        False if it was taken by this call, True if another PE has it.
+        False if it was taken by this call, True if another PE or thread has it.
     """
-    return bool(shmem_test_lock(lock_word(lock)))
+    return not take_lock(lock_word(lock))
 
 
 def clear_lock(lock):
-    """Complete what this PE did, and give the lock back (specification: ``shmem_clear_lock``)."""
+    """Complete what this PE did, and give the lock back (specification: ``shmem_clear_lock``).
+
+    Raises
+    ------
+    RuntimeError
+        This PE does not have it.
+    """
     cdef long *word = lock_word(lock)
-    with nogil:
-        shmem_clear_lock(word)
+    if <uintptr_t>word not in held_locks:
+        raise RuntimeError("this PE does not have the lock")
+    shmem_clear_lock(word)
+    del held_locks[<uintptr_t>word]

@@ -45,6 +45,8 @@ def put(target, source, Py_ssize_t pe, size=None, ctx=None):
     into, out_of = as_array(target, "target"), as_array(source, "source")
     bytes = check_put(into, out_of, size) * cnp.PyArray_ITEMSIZE(into)
     world_pe = route(ctx, pe, &context)
+    if bytes == 0:
+        return                      # engines look at the addresses even so, and an empty array has none
     if bytes < RELEASE_BYTES:
         shmem_ctx_putmem(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), bytes, world_pe)
     else:
@@ -81,6 +83,8 @@ def get(target, source, Py_ssize_t pe, size=None, ctx=None):
     into, out_of = as_array(target, "target"), as_array(source, "source")
     bytes = check_get(into, out_of, size) * cnp.PyArray_ITEMSIZE(into)
     world_pe = route(ctx, pe, &context)
+    if bytes == 0:
+        return                      # engines look at the addresses even so, and an empty array has none
     if bytes < RELEASE_BYTES:
         shmem_ctx_getmem(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), bytes, world_pe)
     else:
@@ -104,6 +108,8 @@ def put_nbi(target, source, Py_ssize_t pe, size=None, ctx=None):
     into, out_of = as_array(target, "target"), as_array(source, "source")
     bytes = check_put(into, out_of, size) * cnp.PyArray_ITEMSIZE(into)
     world_pe = route(ctx, pe, &context)
+    if bytes == 0:
+        return
     with nogil:
         shmem_ctx_putmem_nbi(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), bytes, world_pe)
     keep(ctx, out_of)
@@ -125,6 +131,8 @@ def get_nbi(target, source, Py_ssize_t pe, size=None, ctx=None):
     into, out_of = as_array(target, "target"), as_array(source, "source")
     bytes = check_get(into, out_of, size) * cnp.PyArray_ITEMSIZE(into)
     world_pe = route(ctx, pe, &context)
+    if bytes == 0:
+        return
     with nogil:
         shmem_ctx_getmem_nbi(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), bytes, world_pe)
     keep(ctx, into)
@@ -245,6 +253,8 @@ def iput(target, source, Py_ssize_t pe, Py_ssize_t tst=1, Py_ssize_t sst=1, size
     into, out_of = as_array(target, "target"), as_array(source, "source")
     count = check_strided(into, out_of, tst, sst, 1, size, True)
     world_pe = route(ctx, pe, &context)
+    if count == 0:
+        return
     with nogil:
         engine_iput(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), tst, sst, count,
                     cnp.PyArray_ITEMSIZE(into), world_pe)
@@ -268,6 +278,8 @@ def iget(target, source, Py_ssize_t pe, Py_ssize_t tst=1, Py_ssize_t sst=1, size
     into, out_of = as_array(target, "target"), as_array(source, "source")
     count = check_strided(into, out_of, tst, sst, 1, size, False)
     world_pe = route(ctx, pe, &context)
+    if count == 0:
+        return
     with nogil:
         engine_iget(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), tst, sst, count,
                     cnp.PyArray_ITEMSIZE(into), world_pe)
@@ -294,6 +306,8 @@ def ibput(target, source, Py_ssize_t pe, Py_ssize_t bsize, tst=None, sst=None, s
     into, out_of = as_array(target, "target"), as_array(source, "source")
     count = check_strided(into, out_of, target_stride, source_stride, bsize, size, True)
     world_pe = route(ctx, pe, &context)
+    if count == 0:
+        return
     with nogil:
         engine_ibput(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), target_stride, source_stride, bsize,
                      count, cnp.PyArray_ITEMSIZE(into), world_pe)
@@ -320,6 +334,8 @@ def ibget(target, source, Py_ssize_t pe, Py_ssize_t bsize, tst=None, sst=None, s
     into, out_of = as_array(target, "target"), as_array(source, "source")
     count = check_strided(into, out_of, target_stride, source_stride, bsize, size, False)
     world_pe = route(ctx, pe, &context)
+    if count == 0:
+        return
     with nogil:
         engine_ibget(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), target_stride, source_stride, bsize,
                      count, cnp.PyArray_ITEMSIZE(into), world_pe)

@@ -59,11 +59,35 @@
         result->as_##name = shmem_ctx_##name##_atomic_fetch_inc(context, target, pe);                                  \
     }
 
+/* An engine that cannot compare 4 bytes compares the 8 in which they lie, until nothing else in them changes. */
+static uint32_t compare_swap_half(shmem_ctx_t context, void *target, uint32_t condition, uint32_t value, int pe)
+{
+    unsigned long *word = (unsigned long *)((uintptr_t)target & ~(uintptr_t)7), seen, before, after;
+    size_t place = (uintptr_t)target & 7;
+    uint32_t half;
+    seen = shmem_ctx_ulong_atomic_fetch(context, word, pe);
+    do {
+        before = after = seen;
+        memcpy(&half, (char *)&before + place, sizeof half);
+        if (half != condition)
+            return half;
+        memcpy((char *)&after + place, &value, sizeof value);
+        seen = shmem_ctx_ulong_atomic_compare_swap(context, word, before, after, pe);
+    } while (seen != before);
+    return condition;
+}
+
 #define DEFINE_COMPARE_SWAP(NAME, name, type, bits)                                                                    \
+    static type exchange_if_##name(shmem_ctx_t context, void *target, type condition, type value, int pe)              \
+    {                                                                                                                  \
+        if (sizeof(type) == sizeof(uint32_t) && engine_compares_halves_wrongly())                                      \
+            return (type)compare_swap_half(context, target, (uint32_t)condition, (uint32_t)value, pe);                 \
+        return shmem_ctx_##name##_atomic_compare_swap(context, target, condition, value, pe);                          \
+    }                                                                                                                  \
     DEFINE(compare_swap, name)                                                                                         \
     {                                                                                                                  \
-        result->as_##name = shmem_ctx_##name##_atomic_compare_swap(context, target, operands->condition.as_##name,     \
-                                                                   operands->value.as_##name, pe);                     \
+        result->as_##name =                                                                                            \
+            exchange_if_##name(context, target, operands->condition.as_##name, operands->value.as_##name, pe);         \
     }
 
 /* What the engine fetches wrongly is made of compare-and-swap. */
@@ -78,7 +102,7 @@
         type seen = shmem_ctx_##name##_atomic_fetch(context, target, pe), before;                                      \
         do {                                                                                                           \
             before = seen;                                                                                             \
-            seen = shmem_ctx_##name##_atomic_compare_swap(context, target, before, (type)(before operator value), pe); \
+            seen = exchange_if_##name(context, target, before, (type)(before operator value), pe);                     \
         } while (seen != before);                                                                                      \
         result->as_##name = before;                                                                                    \
     }

@@ -4,6 +4,10 @@
 
 #include <stdbool.h>
 
+/* Fetching bitwise atomics of all types return the old value, but store it combined with itself, not the operand. */
 bool engine_fetches_bits_wrongly(void);
+
+/* Compare-and-swap of 4 bytes writes 8 on the caller's stack. */
+bool engine_compares_halves_wrongly(void);
 
 #endif

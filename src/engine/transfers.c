@@ -52,12 +52,20 @@ static int native_signal(int operation) { return operation == ENGINE_SIGNAL_ADD 
 void engine_put_signal(shmem_ctx_t context, void *target, const void *source, size_t bytes, uint64_t *signal,
                        uint64_t value, int operation, int pe)
 {
+    if (bytes == 0) { /* an empty array has no address to put to */
+        engine_signal(context, signal, value, operation, pe);
+        return;
+    }
     shmem_ctx_putmem_signal(context, target, source, bytes, signal, value, native_signal(operation), pe);
 }
 
 void engine_put_signal_nbi(shmem_ctx_t context, void *target, const void *source, size_t bytes, uint64_t *signal,
                            uint64_t value, int operation, int pe)
 {
+    if (bytes == 0) {
+        engine_signal(context, signal, value, operation, pe);
+        return;
+    }
     shmem_ctx_putmem_signal_nbi(context, target, source, bytes, signal, value, native_signal(operation), pe);
 }
 
@@ -67,7 +75,8 @@ void engine_put_signal_nbi(shmem_ctx_t context, void *target, const void *source
 void engine_put_signal(shmem_ctx_t context, void *target, const void *source, size_t bytes, uint64_t *signal,
                        uint64_t value, int operation, int pe)
 {
-    shmem_ctx_putmem(context, target, source, bytes, pe);
+    if (bytes > 0)
+        shmem_ctx_putmem(context, target, source, bytes, pe);
     shmem_ctx_fence(context);
     engine_signal(context, signal, value, operation, pe);
 }
@@ -75,7 +84,8 @@ void engine_put_signal(shmem_ctx_t context, void *target, const void *source, si
 void engine_put_signal_nbi(shmem_ctx_t context, void *target, const void *source, size_t bytes, uint64_t *signal,
                            uint64_t value, int operation, int pe)
 {
-    shmem_ctx_putmem_nbi(context, target, source, bytes, pe);
+    if (bytes > 0)
+        shmem_ctx_putmem_nbi(context, target, source, bytes, pe);
     shmem_ctx_fence(context);
     engine_signal(context, signal, value, operation, pe);
 }

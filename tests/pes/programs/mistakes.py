@@ -23,7 +23,7 @@ shmem.free(gone_aside)
 
 WRONG = [
     (lambda: shmem.put([1.0], source, 0), TypeError, "target must be a NumPy array or a buffer, not list"),
-    (lambda: shmem.put(target, (1.0,), 0), TypeError, "source must be a NumPy array, not tuple"),
+    (lambda: shmem.put(target, (1.0,), 0), TypeError, "source must be a NumPy array or a buffer, not tuple"),
     (lambda: shmem.put(target, None, 0), TypeError, "source must be"),
     (lambda: shmem.put(target[::2], source[:5], 0), ValueError, "target is not contiguous"),
     (lambda: shmem.put(target, np.arange(20.0)[::2], 0), ValueError, "source is not contiguous"),
@@ -40,7 +40,7 @@ WRONG = [
     (lambda: shmem.put(target, source, count), ValueError, f"PE {count} is out of range: this job has PEs 0 to"),
     (lambda: shmem.put(target, source, -1), ValueError, "out of range"),
     (lambda: shmem.put(target, source, 0.5), TypeError, "float"),
-    (lambda: shmem.put(target, source, 0, None, "ctx"), TypeError, "ctx must be None"),
+    (lambda: shmem.put(target, source, 0, None, "ctx"), TypeError, "ctx must be a Ctx or None"),
     (lambda: shmem.get(source, target[::2], 0), ValueError, "source is not contiguous"),
     (lambda: shmem.get(source.copy(), source, 0), ValueError, "source is not in symmetric memory"),
     (lambda: shmem.get(source, gone, 0), shmem.FreedError, "source is in symmetric memory that was freed"),
@@ -57,7 +57,7 @@ WRONG = [
     (lambda: shmem.atomic_add(counter, [1, 2], 0), ValueError, "one value"),
     (lambda: shmem.fcollect(target, source), ValueError, "source is not in symmetric memory"),
     (lambda: shmem.broadcast(target, target, count), ValueError, "out of range"),
-    (lambda: shmem.broadcast(target, target, 0, team=3), TypeError, "team must be None"),
+    (lambda: shmem.broadcast(target, target, 0, team=3), TypeError, "team must be a Team or None"),
     (lambda: shmem.sum_reduce(target, side, 11), ValueError, "too small"),
     (lambda: shmem.wait_until(target, "==", 0), ValueError, "one element"),
     (lambda: shmem.wait_until(np.zeros(1, "i8"), "==", 0), ValueError, "not in symmetric memory"),
