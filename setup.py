@@ -120,9 +120,9 @@ def symbols_of(engine: Engine, symbols: list[str]) -> set[str]:
     declared = "".join(f"void {symbol}(void);\n" for symbol in symbols)
     used = ", ".join(symbols)
     with tempfile.TemporaryDirectory() as scratch:
-        program = Path(scratch, "probe.c")
-        program.write_text(f"{declared}void (*const used[])(void) = {{{used}}};\nint main(void)\n{{\n    return !used[0];\n}}\n")
-        command = [*engine.compiler, *engine.compile_flags, "-w", "-fPIC", str(program), "-o", str(program.with_suffix("")),
+        source, program = Path(scratch, "probe.c"), Path(scratch, "probe")
+        source.write_text(f"{declared}void (*const all[])(void) = {{{used}}};\nint main(void) {{ return !all[0]; }}\n")
+        command = [*engine.compiler, *engine.compile_flags, "-w", "-fPIC", str(source), "-o", str(program),
                    *engine.link_flags]
         done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, LC_ALL="C"))
     missing = set(re.findall(r"undefined reference to [`']?(\w+)", done.stderr))

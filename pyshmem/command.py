@@ -12,8 +12,8 @@ from pyshmem import build, launch
 
 RUN_DESCRIPTION = """\
 Start a program on several PEs with the launcher of the OpenSHMEM library that pyshmem was built with, and give the
-launcher what this machine needs: permission for root, more PEs than cores, a host name.  SHMEM_*, SMA_* and PYSHMEM_*
-variables reach every host.
+launcher what this machine needs: permission for root, more PEs than cores, a host name.  SHMEM_*, SMA_*, PYSHMEM_* and
+SHMEM4PY_* variables reach every host.
 """
 
 RUN_EXAMPLES = """\
@@ -21,6 +21,7 @@ examples:
   pyshmem run -n 4 examples/hello.py
   pyshmem run -n 4 --bind-to core -- examples/stencil.py 10 1000 --partition fast
   SHMEM_SYMMETRIC_PARTITION2=size=1G:kind=FASTMEM:name=fast pyshmem run -n 2 script.py
+  pyshmem run --shmem4py -n 4 script.py     (which says "from shmem4py import shmem")
 """
 
 
@@ -48,12 +49,15 @@ def _parser() -> argparse.ArgumentParser:
         help="start a program on several PEs",
         description=RUN_DESCRIPTION,
         epilog=RUN_EXAMPLES,
-        usage="pyshmem run [-h] [-n PES] [-v] [launcher options --] (script.py | -m module | program) [args]",
+        usage="pyshmem run [-h] [-n PES] [-v] [--shmem4py] [launcher options --] (script.py | -m module | -c code | "
+        "program) [args]",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     run.add_argument("-n", type=_positive, default=launch.usable_cores(), metavar="PES",
                      help="number of PEs (default: the cores here)")
     run.add_argument("-v", "--verbose", action="store_true", help="say the full command first")
+    run.add_argument("--shmem4py", action="store_true",
+                     help="run a Python program that was written for shmem4py, unchanged")
     run.set_defaults(action=_run)
     info = commands.add_parser("info", help="say what pyshmem was built with")
     info.set_defaults(action=_info)
@@ -80,7 +84,7 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         word = arguments[position]
         if word in ("-n", "--n"):
             position += 2
-        elif word in ("-v", "--verbose", "-h", "--help") or (word.startswith("-n") and word[2:].isdigit()):
+        elif word in ("-v", "--verbose", "--shmem4py", "-h", "--help") or (word.startswith("-n") and word[2:].isdigit()):
             position += 1
         else:
             break
@@ -90,14 +94,14 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 def _run(options: argparse.Namespace, rest: list[str]) -> int:
     launcher_options: list[str] = []
     # Only what starts with a dash can be an option; a later "--" belongs to the program.
-    if rest and rest[0].startswith("-") and rest[0] != "-m":
+    if rest and rest[0].startswith("-") and rest[0] not in launch.PYTHON_OPTIONS:
         if "--" not in rest:
             raise launch.LaunchError(f"{rest[0]} is no option of pyshmem run; end launcher options with --")
         end = rest.index("--")
         launcher_options, rest = rest[:end], rest[end + 1 :]
     if not rest:
         raise launch.LaunchError("no program to run; see pyshmem run --help")
-    made = launch.job(options.n, launcher_options, rest)
+    made = launch.job(options.n, launcher_options, rest, options.shmem4py)
     if options.verbose:
         print(made, file=sys.stderr)
     launch.run(made)

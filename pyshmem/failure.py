@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
+import threading
 import time
 import traceback
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
 from pyshmem._core import binding
-from pyshmem.errors import PartitionError
+from pyshmem.errors import PartitionError, SymmetryError
 
 WAIT_FOR_SPEAKER = 10.0  # seconds that the other PEs give the one that explains a common failure
 WAIT_FOR_LAUNCHER = 0.5  # and that launchers get to pass on what was said, since some drop it when a job ends
@@ -27,6 +29,21 @@ def watch() -> None:
         return
     _process = os.getpid()
     _previous_hook, sys.excepthook = sys.excepthook, _on_exception
+    _watch_interrupts()
+
+
+def _watch_interrupts() -> None:
+    """Ctrl-C raises as ever; where the main thread waits in a collective call, which cannot be left, it ends the job."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) in (
+        signal.default_int_handler, signal.SIG_DFL
+    ):
+        signal.signal(signal.SIGINT, _on_interrupt)
+        binding.watch_interrupts()
+
+
+def _on_interrupt(number: int, frame: FrameType | None) -> None:
+    binding.interrupt_noted()
+    signal.default_int_handler(number, frame)
 
 
 def _on_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -41,6 +58,8 @@ def end_with(error: BaseException, trace: TracebackType | None) -> NoReturn:
     sys.stdout.flush()
     if isinstance(error, PartitionError) and error.pe is not None:
         _say_together(error, trace)
+    elif isinstance(error, SymmetryError) and not binding.may_speak():
+        time.sleep(WAIT_FOR_SPEAKER)  # another PE found the same difference, and explains it
     else:
         _say(error, trace)
     time.sleep(WAIT_FOR_LAUNCHER)

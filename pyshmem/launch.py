@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pyshmem.build import build_info
 
-FORWARDED = ("SHMEM_", "SMA_", "PYSHMEM_")
+FORWARDED = ("SHMEM_", "SMA_", "PYSHMEM_", "SHMEM4PY_")
 CLONE_NEWUSER, CLONE_NEWUTS = 0x10000000, 0x04000000
 
 
@@ -44,13 +44,20 @@ def forwarded(environment: Mapping[str, str]) -> list[str]:
     return sorted(name for name in environment if name.startswith(FORWARDED))
 
 
-def program_command(program: Sequence[str]) -> list[str]:
-    """How one PE starts a program: a Python script by this Python, anything else by itself."""
+PYTHON_OPTIONS = ("-m", "-c")  # which stand before a program that is no script
+
+
+def program_command(program: Sequence[str], shmem4py: bool = False) -> list[str]:
+    """How one PE starts a program: a Python script by this Python, anything else by itself.
+
+    With ``shmem4py``, by this Python in any case, so that ``import shmem4py`` finds pyshmem.
+    """
     first = program[0]
-    if first == "-m" or Path(first).suffix == ".py" or not shutil.which(first):
-        if first != "-m" and not Path(first).is_file():
+    python = [sys.executable, "-m", "pyshmem.shmem4py"] if shmem4py else [sys.executable]
+    if shmem4py or first in PYTHON_OPTIONS or Path(first).suffix == ".py" or not shutil.which(first):
+        if first not in PYTHON_OPTIONS and not (Path(first).is_file() or shmem4py and Path(first).is_dir()):
             raise LaunchError(f"there is no program {first}")
-        return [sys.executable, *program]
+        return [*python, *program]
     return list(program)
 
 
@@ -117,10 +124,10 @@ JOBS: dict[str, Callable[[int, Sequence[str], Mapping[str, str]], Job]] = {
 }
 
 
-def job(pes: int, options: Sequence[str], program: Sequence[str]) -> Job:
+def job(pes: int, options: Sequence[str], program: Sequence[str], shmem4py: bool = False) -> Job:
     """The command that starts ``program`` on ``pes`` PEs of the engine that pyshmem was built with."""
     made = JOBS.get(build_info()["engine"], other_job)(pes, options, os.environ)
-    made.command += program_command(program)
+    made.command += program_command(program, shmem4py)
     return made
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import NoReturn
 
-from pyshmem import failure, reports
+from pyshmem import debugging, failure, reports
 from pyshmem._core import binding
 from pyshmem.constants import THREAD
 from pyshmem.errors import NotInitializedError, PartitionError
@@ -53,6 +53,7 @@ def init(
         raise PartitionError("partitions are given to the first init(); OpenSHMEM is initialised already")
     if _failed:
         raise PartitionError("OpenSHMEM failed to start before, and cannot be started again in this process")
+    debug = debugging.read()
     for definition in definitions_from(partitions) if partitions is not None else ():
         _kept_alive.append(definition)
         binding.define(*definition)
@@ -66,6 +67,7 @@ def init(
     if _starts == 1:
         failure.watch()
         os.register_at_fork(after_in_child=binding.mark_stopped)
+        debugging.at_init(debug)
         reports.at_init()
     return provided
 
@@ -83,11 +85,14 @@ def query_thread() -> THREAD:
 def finalize() -> None:
     """Undo one ``init()``; the last one stops OpenSHMEM. Collective, and done at interpreter exit if it was not.
 
-    Symmetric arrays that are still alive afterwards hold zeros, and no operation takes them.
+    Symmetric arrays that are still alive afterwards hold zeros, and no operation takes them; ``PYSHMEM_DEBUG=leaks``
+    names them.
     """
     global _starts
     if not binding.is_running():
         raise NotInitializedError("finalize() without init(), or after the last finalize()")
+    if _starts == 1:
+        debugging.report_leaks()
     _starts -= 1
     if _starts == 0:
         binding.mark_stopped()

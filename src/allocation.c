@@ -5,6 +5,7 @@
  * Nothing here communicates but the barriers: the same sequence of calls gives
  * the same offsets on every PE.
  */
+#define _GNU_SOURCE
 #include "shmem_partition.h"
 
 #include "partition.h"

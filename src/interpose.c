@@ -4,7 +4,7 @@
  * the default partition is partition 1 where it is defined, and pointers from
  * any partition can be freed and resized.  Stands on partition.c and allocation.c.
  */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "shmem_partition.h"
 
 #include "partition.h"

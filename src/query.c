@@ -2,6 +2,7 @@
  * Asking about partitions: the public functions that change nothing.  Stands on
  * partition.c; what they say of pages is what placement.c heard from the kernel.
  */
+#define _GNU_SOURCE
 #include "shmem_partition.h"
 
 #include "partition.h"

@@ -11,7 +11,9 @@
 #include "spec.h"
 #include "topology.h"
 
+#include <signal.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct engine_state { /* engine/ */
     struct engine_functions functions;
@@ -56,11 +58,20 @@ struct partition_state { /* partition.c */
     int failed_pe;
 };
 
+struct interruption_state { /* interruption.c */
+    volatile sig_atomic_t pending;
+    int waiting;             /* calls that wait for other PEs now */
+    struct sigaction before; /* the program's own handler */
+    timer_t timer;
+    pid_t process;
+};
+
 struct library {
     struct engine_state engine;
     struct agreement *agreement; /* symmetric; agreement.c */
     struct neighbours_state neighbours;
     struct partition_state partitions;
+    struct interruption_state interruption;
 };
 
 extern struct library library;

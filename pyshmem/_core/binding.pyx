@@ -6,6 +6,7 @@ One module in chapters: each ``.pxi`` is a chapter of the OpenSHMEM specificatio
 need (``arrays.pxi`` understands arrays, ``scalars.pxi`` values; nothing else does).
 """
 
+cimport cython
 cimport numpy as cnp
 from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
@@ -36,3 +37,4 @@ include "collective.pxi"
 include "ordering.pxi"
 include "synchronization.pxi"
 include "lock.pxi"
+include "interface.pxi"

@@ -6,7 +6,9 @@ def barrier_all():
     if check_collectives:
         check_symmetry(engine_team_world(), CALL_BARRIER, 0, 0, 0, 0)
     with nogil:
+        engine_begin_waiting()
         shmem_barrier_all()
+        engine_end_waiting()
     forget_pending(default_channel)
 
 
@@ -25,8 +27,10 @@ def barrier(team=None):
     if check_collectives:
         check_symmetry(members, CALL_BARRIER, 0, 0, 0, 0)
     with nogil:
+        engine_begin_waiting()
         shmem_ctx_quiet(SHMEM_CTX_DEFAULT)
         engine_team_sync(members)
+        engine_end_waiting()
     forget_pending(default_channel)
 
 
@@ -36,7 +40,9 @@ def sync_all():
     if check_collectives:
         check_symmetry(engine_team_world(), CALL_SYNC, 0, 0, 0, 0)
     with nogil:
+        engine_begin_waiting()
         shmem_sync_all()
+        engine_end_waiting()
 
 
 def sync(team=None):
@@ -51,7 +57,9 @@ def sync(team=None):
     if check_collectives:
         check_symmetry(members, CALL_SYNC, 0, 0, 0, 0)
     with nogil:
+        engine_begin_waiting()
         engine_team_sync(members)
+        engine_end_waiting()
 
 
 cdef int check_collective(cnp.ndarray into, cnp.ndarray out_of) except -1:
@@ -103,8 +111,10 @@ def broadcast(target, source, Py_ssize_t root, size=None, team=None):
     count = element_count(size, cnp.PyArray_SIZE(into), cnp.PyArray_SIZE(out_of))
     call_checked(members, CALL_BROADCAST, count, cnp.PyArray_ITEMSIZE(into), root, 0)
     with nogil:
+        engine_begin_waiting()
         status = engine_broadcast(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of),
                                   count * cnp.PyArray_ITEMSIZE(into), <int>root)
+        engine_end_waiting()
     check_status(status)
 
 
@@ -131,8 +141,10 @@ def collect(target, source, size=None, team=None):
         return                      # alike on all PEs
     call_checked(members, CALL_COLLECT, cnp.PyArray_ITEMSIZE(into), 0, 0, 0)
     with nogil:
+        engine_begin_waiting()
         status = engine_collect(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), count,
                                 cnp.PyArray_ITEMSIZE(into))
+        engine_end_waiting()
     check_status(status)
 
 
@@ -157,8 +169,10 @@ def fcollect(target, source, size=None, team=None):
                           cnp.PyArray_SIZE(into) // engine_team_size(members), cnp.PyArray_SIZE(out_of))
     call_checked(members, CALL_FCOLLECT, count, cnp.PyArray_ITEMSIZE(into), 0, 0)
     with nogil:
+        engine_begin_waiting()
         status = engine_fcollect(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of),
                                  count * cnp.PyArray_ITEMSIZE(into))
+        engine_end_waiting()
     check_status(status)
 
 
@@ -193,8 +207,10 @@ def alltoall(target, source, size=None, team=None):
     count = block_count(members, size, cnp.PyArray_SIZE(into), cnp.PyArray_SIZE(out_of))
     call_checked(members, CALL_ALLTOALL, count, cnp.PyArray_ITEMSIZE(into), 0, 0)
     with nogil:
+        engine_begin_waiting()
         status = engine_alltoall(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of),
                                  count * cnp.PyArray_ITEMSIZE(into))
+        engine_end_waiting()
     check_status(status)
 
 
@@ -218,8 +234,10 @@ def alltoalls(target, source, Py_ssize_t tst=1, Py_ssize_t sst=1, size=None, tea
     count = block_count(members, size, strided_blocks(into, tst, 1), strided_blocks(out_of, sst, 1))
     call_checked(members, CALL_ALLTOALLS, count, cnp.PyArray_ITEMSIZE(into), tst, sst)
     with nogil:
+        engine_begin_waiting()
         status = engine_alltoalls(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), tst, sst, count,
                                   cnp.PyArray_ITEMSIZE(into))
+        engine_end_waiting()
     check_status(status)
 
 
@@ -247,8 +265,10 @@ cdef int combine(object target, object source, int operation, object op, object 
     count = element_count(size, cnp.PyArray_SIZE(into), cnp.PyArray_SIZE(out_of))
     call_checked(members, CALL_REDUCE, count, element, operation, 0)
     with nogil:
+        engine_begin_waiting()
         status = engine_reduce(members, <reduction>operation, <enum_element>element, cnp.PyArray_DATA(into),
                                cnp.PyArray_DATA(out_of), count)
+        engine_end_waiting()
     return check_status(status)
 
 
@@ -321,8 +341,10 @@ cdef int scan(object target, object source, object size, object team, bint inclu
     count = element_count(size, cnp.PyArray_SIZE(into), cnp.PyArray_SIZE(out_of))
     call_checked(members, CALL_SCAN, count, element, inclusive, 0)
     with nogil:
+        engine_begin_waiting()
         status = engine_scan(members, <enum_element>element, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), count,
                              inclusive)
+        engine_end_waiting()
     return check_status(status)
 
 

@@ -100,6 +100,7 @@ cdef inline int complete_array(cnp.ndarray array, bint filled) except -1:
     return complete(<SymmetricMemory><object>PyArray_BASE(array), filled)
 
 
+@cython.binding(True)              # a signature with a type in it can be asked for only of these
 def new_array(shape, dtype=float, order="C", *, align=None, hints=None, clear=True, partition=None):
     """A new array in symmetric memory. Collective; see ``zeros``."""
     cdef cnp.ndarray array = reserve_array(shape, plain_dtype(dtype), order, align, hints, partition)
@@ -109,6 +110,7 @@ def new_array(shape, dtype=float, order="C", *, align=None, hints=None, clear=Tr
     return array
 
 
+@cython.binding(True)              # a signature with a type in it can be asked for only of these
 def empty(shape, dtype=float, order="C", *, align=None, hints=None, partition=None):
     """A new array in symmetric memory, its contents undefined. Collective; see ``zeros``."""
     cdef cnp.ndarray array = reserve_array(shape, plain_dtype(dtype), order, align, hints, partition)
@@ -116,6 +118,7 @@ def empty(shape, dtype=float, order="C", *, align=None, hints=None, partition=No
     return array
 
 
+@cython.binding(True)              # a signature with a type in it can be asked for only of these
 def zeros(shape, dtype=float, order="C", *, align=None, hints=None, partition=None):
     """A new array of zeros in symmetric memory. Collective: the same call, in the same order, on all PEs.
 
@@ -152,6 +155,7 @@ def zeros(shape, dtype=float, order="C", *, align=None, hints=None, partition=No
     return array
 
 
+@cython.binding(True)              # a signature with a type in it can be asked for only of these
 def ones(shape, dtype=float, order="C", *, align=None, hints=None, partition=None):
     """A new array of ones in symmetric memory. Collective; see ``zeros``."""
     return full(shape, 1, dtype, order, align=align, hints=hints, partition=partition)

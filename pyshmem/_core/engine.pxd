@@ -149,6 +149,12 @@ cdef extern from "engine/engine.h" nogil:
     void *engine_malloc(size_t size)
     void engine_free(void *pointer)
 
+cdef extern from "interruption.h" nogil:
+    int engine_watch_interrupts()
+    void engine_interrupt_noted()
+    void engine_begin_waiting()
+    void engine_end_waiting()
+
 cdef extern from "shmem_partition.h" nogil:
     ctypedef struct shmem_partition_info_t:
         int id

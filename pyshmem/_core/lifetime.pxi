@@ -243,14 +243,18 @@ cdef int free_dropped() except -1:
         if this_pe == 0:
             count_dropped()
         with nogil:
+            engine_begin_waiting()
             shmem_barrier_all()
+            engine_end_waiting()
         again = drops.again
         for i in range(drops.agreed_count):
             release_after_barrier(drops.agreed[i])
         if again:
             next_batch()
             with nogil:
+                engine_begin_waiting()
                 shmem_barrier_all()
+                engine_end_waiting()
     return 0
 
 
@@ -269,7 +273,9 @@ cdef int release_after_barrier(uint64_t number) except -1:
         shmem_partition_discard(address)
     else:
         with nogil:
+            engine_begin_waiting()
             shmem_free(address)
+            engine_end_waiting()
     return 0
 
 
@@ -289,7 +295,9 @@ cdef class HeapBlock:
         arguments[:] = [len(numbers), 0, 0, 0]
         engine_announce(engine_team_world(), CALL_FREE_ALL, arguments)
         with nogil:
+            engine_begin_waiting()
             shmem_barrier_all()
+            engine_end_waiting()
         verify_symmetry(engine_team_world())
         for number in numbers:
             release_after_barrier(number)
@@ -326,7 +334,9 @@ cdef int check_symmetry(pe_set *members, call_kind kind, uint64_t a, uint64_t b,
     cdef uint64_t[4] arguments
     arguments[:] = [a, b, c, d]
     with nogil:
+        engine_begin_waiting()
         engine_announce(members, kind, arguments)
         shmem_ctx_quiet(SHMEM_CTX_DEFAULT)
         engine_team_sync(members)
+        engine_end_waiting()
     return verify_symmetry(members)

@@ -1,6 +1,6 @@
 # Chapter "Distributed Locking Routines".
 
-from _thread import get_ident
+import _thread
 
 cdef enum:
     LONGEST_PAUSE = 200             # microseconds between two tries of a PE that waits for a lock
@@ -40,7 +40,7 @@ cdef bint take_lock(long *word) except *:
     """One try, with the GIL held, since engines do not look at one lock from two threads."""
     if <uintptr_t>word in held_locks or shmem_test_lock(word) != 0:
         return False
-    held_locks[<uintptr_t>word] = get_ident()
+    held_locks[<uintptr_t>word] = _thread.get_ident()
     return True
 
 
@@ -56,7 +56,7 @@ def set_lock(lock):
     """
     cdef long *word = lock_word(lock)
     cdef unsigned int pause = 1
-    if held_locks.get(<uintptr_t>word) == get_ident():
+    if held_locks.get(<uintptr_t>word) == _thread.get_ident():
         raise RuntimeError("this thread has the lock already")
     while not take_lock(word):
         with nogil:

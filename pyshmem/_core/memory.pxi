@@ -84,7 +84,9 @@ cdef void *take(Py_ssize_t bytes, size_t alignment, long hints, int partition_id
     if partition_id:
         return shmem_partition_reserve(alignment if alignment else 16, bytes, partition_id)
     with nogil:
+        engine_begin_waiting()
         address = take_from_engine(bytes, alignment, hints)
+        engine_end_waiting()
     return address
 
 
@@ -134,7 +136,9 @@ cdef bint drops_were_freed = False
 
 cdef int meet_after_allocation() except -1:
     with nogil:
+        engine_begin_waiting()
         shmem_barrier_all()
+        engine_end_waiting()
     return settle()
 
 
@@ -251,7 +255,9 @@ def free(mem):
     engine_announce(engine_team_world(), CALL_FREE, arguments)
     if memory.partition:
         with nogil:
+            engine_begin_waiting()
             shmem_barrier_all()
+            engine_end_waiting()
         verify_symmetry(engine_team_world())
         release_after_barrier(memory.number)
     else:
@@ -301,8 +307,10 @@ def realloc(mem, shape, *, dtype=None):
         arguments[0], arguments[1], arguments[2], arguments[3] = memory.number, wanted.bytes, memory.partition, 0
         engine_announce(engine_team_world(), CALL_RESIZE, arguments)
         with nogil:
+            engine_begin_waiting()
             address = shmem_realloc(memory.address, wanted.bytes)
             shmem_barrier_all()
+            engine_end_waiting()
         verify_symmetry(engine_team_world())
         if address is NULL:
             raise_full(wanted.bytes, memory.partition)

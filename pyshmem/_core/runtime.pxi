@@ -66,6 +66,16 @@ def is_running():
     return bool(running)
 
 
+def watch_interrupts():
+    """Let Ctrl-C end the job where the main thread waits in a collective call that cannot be left."""
+    return engine_watch_interrupts() == 0
+
+
+def interrupt_noted():
+    """Python has seen the interrupt."""
+    engine_interrupt_noted()
+
+
 def my_pe():
     """The number of this PE, 0 to ``n_pes() - 1`` (specification: ``shmem_my_pe``)."""
     check_running()

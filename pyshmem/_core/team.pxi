@@ -151,7 +151,9 @@ cdef class Team:
         made_teams.remove(membership)
         members, membership.members = membership.members, NULL
         with nogil:
+            engine_begin_waiting()
             engine_team_destroy(members)
+            engine_end_waiting()
 
     def my_pe(self):
         """The number of this PE in the team (``shmem_team_my_pe``)."""
@@ -229,7 +231,9 @@ cdef class Team:
         if check_collectives:
             check_symmetry(parent, CALL_SPLIT, start, stride, wanted, 0)
         with nogil:
+            engine_begin_waiting()
             status = engine_team_split_strided(parent, <int>start, <int>stride, <int>wanted, contexts, &result, &reason)
+            engine_end_waiting()
         if status != 0:
             raise RuntimeError(reason.text.decode())
         return made_team(result)
@@ -263,7 +267,9 @@ cdef class Team:
         if check_collectives:
             check_symmetry(parent, CALL_SPLIT, xrange, 0, 0, 0)
         with nogil:
+            engine_begin_waiting()
             status = engine_team_split_2d(parent, <int>xrange, x_contexts, y_contexts, &row, &column, &reason)
+            engine_end_waiting()
         if status != 0:
             raise RuntimeError(reason.text.decode())
         return made_team(row), made_team(column)

@@ -3,6 +3,7 @@
  * all PEs, with symmetric work areas that must not be reused while another PE
  * may still be in them.  The same functions stand in native_teams.c for 1.5.
  */
+#define _GNU_SOURCE
 #include "has.h"
 #if !ENGINE_HAS_TEAMS
 

@@ -6,6 +6,7 @@
  * written on entry.  Members turn to the others from the next one on, so that
  * not all of them write to the same one at the same time.
  */
+#define _GNU_SOURCE
 #include "../state.h"
 #include "collectives.h"
 

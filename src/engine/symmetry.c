@@ -39,37 +39,90 @@ void engine_announce(struct team *team, enum call_kind kind, const uint64_t argu
                   team->members[(team->me + 1) % team->size]);
 }
 
-/* %1$ to %4$: the arguments. */
-static const char *const words_of[CALL_KINDS] = {
-    [CALL_ALLOCATE] = "allocates %1$" PRIu64 " bytes in partition %4$" PRIu64 " (alignment %2$" PRIu64
-                      ", hints %3$" PRIu64 ")",
-    [CALL_RESIZE] = "resizes allocation %1$" PRIu64 " in partition %3$" PRIu64 " to %2$" PRIu64 " bytes",
-    [CALL_FREE] = "frees allocation %1$" PRIu64 " of %2$" PRIu64 " bytes in partition %3$" PRIu64,
-    [CALL_FREE_ALL] = "frees the %1$" PRIu64 " allocations of a heap() block",
-    [CALL_BARRIER] = "calls barrier",
-    [CALL_SYNC] = "calls sync",
-    [CALL_BROADCAST] = "broadcasts %1$" PRIu64 " elements of %2$" PRIu64 " bytes from PE %3$" PRIu64,
-    [CALL_COLLECT] = "collects elements of %1$" PRIu64 " bytes",
-    [CALL_FCOLLECT] = "fcollects %1$" PRIu64 " elements of %2$" PRIu64 " bytes",
-    [CALL_ALLTOALL] = "calls alltoall with %1$" PRIu64 " elements of %2$" PRIu64 " bytes",
-    [CALL_ALLTOALLS] = "calls alltoalls with %1$" PRIu64 " elements of %2$" PRIu64 " bytes, strides %3$" PRIu64
-                       " and %4$" PRIu64,
-    [CALL_REDUCE] = "reduces %1$" PRIu64 " elements of type %2$" PRIu64 " with operation %3$" PRIu64,
-    [CALL_SCAN] = "scans %1$" PRIu64 " elements of type %2$" PRIu64,
-    [CALL_SPLIT] = "splits the team from %1$" PRIu64 " by %2$" PRIu64 " into %3$" PRIu64,
-};
+#define ELEMENT_NAME(NAME, name, type, bits) [ELEMENT_##NAME] = #name,
+
+static const char *element_name(uint64_t element)
+{
+    static const char *const names[ELEMENT_COUNT] = {ELEMENTS(ELEMENT_NAME)};
+    return element < ELEMENT_COUNT ? names[element] : "?";
+}
+
+static const char *reduction_name(uint64_t reduction)
+{
+    static const char *const names[REDUCTION_COUNT] = {
+        [REDUCTION_AND] = "and", [REDUCTION_OR] = "or",   [REDUCTION_XOR] = "xor",  [REDUCTION_MAX] = "max",
+        [REDUCTION_MIN] = "min", [REDUCTION_SUM] = "sum", [REDUCTION_PROD] = "prod",
+    };
+    return reduction < REDUCTION_COUNT ? names[reduction] : "?";
+}
+
+static const char *heap_name(char *text, size_t size, uint64_t partition)
+{
+    if (partition == 0)
+        return "the default heap";
+    snprintf(text, size, "partition %" PRIu64, partition);
+    return text;
+}
 
 static void put_into_words(const struct call *call, struct message *message)
 {
     const uint64_t *a = call->arguments;
-    if (call->kind >= CALL_KINDS) {
+    char heap[32];
+    switch (call->kind) {
+    case CALL_ALLOCATE:
+        message_set(message, "allocates %" PRIu64 " bytes in %s", a[0], heap_name(heap, sizeof heap, a[3]));
+        if (a[1])
+            message_add(message, ", aligned to %" PRIu64, a[1]);
+        if (a[2])
+            message_add(message, ", with hints %" PRIu64, a[2]);
+        break;
+    case CALL_RESIZE:
+        message_set(message, "resizes allocation %" PRIu64 " in %s to %" PRIu64 " bytes", a[0],
+                    heap_name(heap, sizeof heap, a[2]), a[1]);
+        break;
+    case CALL_FREE:
+        message_set(message, "frees allocation %" PRIu64 ", %" PRIu64 " bytes in %s", a[0], a[1],
+                    heap_name(heap, sizeof heap, a[2]));
+        break;
+    case CALL_FREE_ALL:
+        message_set(message, "frees the %" PRIu64 " allocations of a heap() block", a[0]);
+        break;
+    case CALL_BARRIER:
+        message_set(message, "calls barrier");
+        break;
+    case CALL_SYNC:
+        message_set(message, "calls sync");
+        break;
+    case CALL_BROADCAST:
+        message_set(message, "broadcasts %" PRIu64 " elements of %" PRIu64 " bytes from PE %" PRIu64, a[0], a[1], a[2]);
+        break;
+    case CALL_COLLECT:
+        message_set(message, "collects elements of %" PRIu64 " bytes", a[0]);
+        break;
+    case CALL_FCOLLECT:
+        message_set(message, "fcollects %" PRIu64 " elements of %" PRIu64 " bytes", a[0], a[1]);
+        break;
+    case CALL_ALLTOALL:
+        message_set(message, "calls alltoall with %" PRIu64 " elements of %" PRIu64 " bytes", a[0], a[1]);
+        break;
+    case CALL_ALLTOALLS:
+        message_set(message, "calls alltoalls with %" PRIu64 " elements of %" PRIu64 " bytes, strides %" PRIu64
+                    " and %" PRIu64, a[0], a[1], a[2], a[3]);
+        break;
+    case CALL_REDUCE:
+        message_set(message, "reduces %" PRIu64 " elements of type %s with %s", a[0], element_name(a[1]),
+                    reduction_name(a[2]));
+        break;
+    case CALL_SCAN:
+        message_set(message, "scans %" PRIu64 " elements of type %s", a[0], element_name(a[1]));
+        break;
+    case CALL_SPLIT:
+        message_set(message, "splits the team (%" PRId64 ", %" PRId64 ", %" PRId64 ")", (int64_t)a[0], (int64_t)a[1],
+                    (int64_t)a[2]);
+        break;
+    default:
         message_set(message, "is in a call that cannot be read");
-        return;
     }
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(message->text, sizeof message->text, words_of[call->kind], a[0], a[1], a[2], a[3]);
-#pragma GCC diagnostic pop
 }
 
 static void describe(struct team *team, const struct call *mine, struct message *message)

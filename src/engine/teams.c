@@ -7,6 +7,7 @@
  * Every team has an area of symmetric memory, at a place on which its members
  * agreed when it was made: the lowest that is free on all members of the parent.
  */
+#define _GNU_SOURCE
 #include "../state.h"
 #include "collectives.h"
 #include "teams.h"

@@ -1,0 +1,1 @@
+# Makes the package visible to cimport.
