@@ -40,6 +40,16 @@ def test_hello(pes):
         assert f"PE {pe} of {pes}" in output
 
 
+@pytest.mark.parametrize("pes", PE_COUNTS)
+def test_first_steps(pes):
+    """The three programs of docs/first-steps.md."""
+    assert check_job(pes, [str(EXAMPLES / "ring.py")]).count(f"{pes} rounds from PE") == pes
+    assert "as on one PE" in check_job(pes, [str(EXAMPLES / "halo.py"), "20", "100"])
+    output = check_job(pes, [str(EXAMPLES / "work_stealing.py")])
+    assert "area of the circle: 3.141592" in output
+    assert sum(int(line.split(": did ")[1].split(" of ")[0]) for line in output.splitlines() if ": did " in line) == 200
+
+
 @pytest.mark.parametrize("program, text", [
     (["stencil.py", "3", "4", "--radius", "2"], "needs a grid of 5 or more"),
     (["stencil.py", "0", "100"], "must be 1 or more"),
