@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,21 @@ def build_info() -> dict[str, Any]:
     for name in binding.corrected_functions():
         record["functions"][name] = "corrected"
     return {"engine": binding.engine_name(), **record}
+
+
+def rows() -> list[tuple[str, str]]:
+    """``build_info()`` for people: names and texts, the functions gathered by who does them, in lines of 60 columns."""
+    info = build_info()
+    functions: dict[str, str] = info.pop("functions")
+    features: dict[str, bool] = info.pop("features")
+    found = [(key.replace("_", " "), str(value)) for key, value in info.items()]
+    found.append(("has", ", ".join(name.removeprefix("ENGINE_HAS_").lower() for name, has in features.items() if has)
+                  or "OpenSHMEM 1.4"))
+    for origin in ("native", "corrected", "supplied"):
+        names = [name for name, who in functions.items() if who == origin]
+        text = textwrap.fill(", ".join(names), 60, break_on_hyphens=False) or "none"
+        found.append((f"{origin} functions", text))
+    return found
 
 
 def include_directory() -> Path:

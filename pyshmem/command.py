@@ -109,8 +109,7 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
 
 
 def _info(options: argparse.Namespace, rest: list[str]) -> int:
-    rows = [(key.replace("_", " "), value) for key, value in build.build_info().items()]
-    print(tabulate(rows, tablefmt="plain"))
+    print(tabulate(build.rows(), tablefmt="plain", disable_numparse=True))
     return 0
 
 
