@@ -1,6 +1,6 @@
 """Halo exchange: a bar of metal, shared out among the PEs, cools down from its hot end.
 
-    pyshmem run -n 4 examples/halo.py [cells per PE] [steps]
+Run: pyshmem run -n 4 examples/halo.py [cells per PE] [steps]
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Ring exchange: every PE sends an array to its right neighbour and waits for the one from its left.
 
-    pyshmem run -n 4 examples/ring.py
+Run: pyshmem run -n 4 examples/ring.py
 """
 
 import numpy as np

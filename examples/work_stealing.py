@@ -1,6 +1,6 @@
 """Work stealing: PEs draw the next piece of work from one counter, so that the fast ones do more.
 
-    pyshmem run -n 4 examples/work_stealing.py
+Run: pyshmem run -n 4 examples/work_stealing.py
 """
 
 import math
