@@ -13,7 +13,7 @@ from operations import SWEPT, Case, size_text
 matplotlib.use("Agg")
 
 from matplotlib import pyplot
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 # Colours that the colour-blind tell apart (Okabe and Ito), and a shape for each; C is a broad band behind the others.
 STYLES: dict[str, dict[str, Any]] = {
@@ -53,7 +53,6 @@ def prepare(axes: Any, title: str, label: Any) -> None:
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_title(title, loc="left", fontsize=11)
-    axes.xaxis.set_major_locator(LogLocator(base=2, subs=(1.0,), numticks=9))
     axes.set_xticks([8 * 8**step for step in range(8)])
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(int(size))))
     axes.xaxis.set_minor_formatter(NullFormatter())

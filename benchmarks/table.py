@@ -5,19 +5,22 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+import tabulate as tables
 from measuring import Interval, Times
 from operations import SWEPT, Case, Target, size_text
 from tabulate import tabulate
+
+tables.MIN_PADDING = 0  # 80 columns have no room for what it puts around headers
 
 CONTENDERS = ("C", "pyshmem", "shmem4py", "mpi4py")
 SLOW_CALL = 2_000  # ns; where the engine takes longer, factors of overhead are factors of noise
 
 LEGEND = """\
-Times are medians; every round measures all, and what is compared is compared within rounds.
-target: +100 = at most C + 100 ns; 1.02 of C = in at most 1.02 of C's time, where C takes so long
-  that this is more; 20x = at least 20 times less above C than shmem4py (not where C takes over
-  2 us); 0.98 of C, of a bandwidth = at least 0.98 of C's.  met: a question mark where the 95 %
-  interval of the rounds leaves it open."""
+Times are medians; every round measures all, and what is compared is compared
+within rounds.  target: +100 = at most C + 100 ns, or 1.02 of C's time where
+that is more; 20x = at least 20 times less above C than shmem4py (not where C
+takes over 2 us); 0.98 of C, for a bandwidth = at least 0.98 of C's.
+met: a question mark where the 95 % interval of the rounds leaves it open."""
 
 
 def time_text(nanoseconds: float | None) -> str:

@@ -25,6 +25,9 @@ examples:
 """
 
 
+FLAGS = ("-v", "--verbose", "--shmem4py", "-h", "--help")  # our own options of run, besides -n
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the ``pyshmem`` command; the exit status."""
     parser = _parser()
@@ -84,7 +87,7 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
         word = arguments[position]
         if word in ("-n", "--n"):
             position += 2
-        elif word in ("-v", "--verbose", "--shmem4py", "-h", "--help") or (word.startswith("-n") and word[2:].isdigit()):
+        elif word in FLAGS or (word.startswith("-n") and word[2:].isdigit()):
             position += 1
         else:
             break

@@ -45,6 +45,8 @@ def forwarded(environment: Mapping[str, str]) -> list[str]:
 
 
 PYTHON_OPTIONS = ("-m", "-c")  # which stand before a program that is no script
+# By its path, since -m would look for it in the working directory first.
+SHMEM4PY_RUNNER = str(Path(__file__).with_name("shmem4py.py"))
 
 
 def program_command(program: Sequence[str], shmem4py: bool = False) -> list[str]:
@@ -53,11 +55,10 @@ def program_command(program: Sequence[str], shmem4py: bool = False) -> list[str]
     With ``shmem4py``, by this Python in any case, so that ``import shmem4py`` finds pyshmem.
     """
     first = program[0]
-    python = [sys.executable, "-m", "pyshmem.shmem4py"] if shmem4py else [sys.executable]
     if shmem4py or first in PYTHON_OPTIONS or Path(first).suffix == ".py" or not shutil.which(first):
-        if first not in PYTHON_OPTIONS and not (Path(first).is_file() or shmem4py and Path(first).is_dir()):
+        if first not in PYTHON_OPTIONS and not (Path(first).exists() if shmem4py else Path(first).is_file()):
             raise LaunchError(f"there is no program {first}")
-        return [*python, *program]
+        return [sys.executable, *([SHMEM4PY_RUNNER] if shmem4py else []), *program]
     return list(program)
 
 

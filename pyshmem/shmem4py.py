@@ -19,7 +19,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Sequence
 from importlib.abc import InspectLoader, MetaPathFinder
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType, TracebackType
 
 from pyshmem import rc
@@ -44,7 +44,8 @@ class Finder(MetaPathFinder, InspectLoader):
     def exec_module(self, module: ModuleType) -> None:
         """Fill the package, or put what stands for one of its modules in the place of that."""
         if module.__name__ in STAND_INS:
-            sys.modules[module.__name__] = importlib.import_module(STAND_INS[module.__name__])
+            __import__(STAND_INS[module.__name__])
+            sys.modules[module.__name__] = sys.modules[STAND_INS[module.__name__]]
         else:
             vars(module).update(__doc__="shmem4py, as pyshmem does it.", __version__=VERSION, rc=rc, Rc=type(rc))
 
@@ -84,7 +85,7 @@ def main(arguments: Sequence[str]) -> int:
 def fresh_main(**names: object) -> ModuleType:
     """A ``__main__`` as Python makes it for a program, in place of ours."""
     made = ModuleType("__main__")
-    vars(made).update(__builtins__=builtins, __annotations__={}, **names)
+    vars(made).update(__builtins__=builtins, **names)
     sys.modules["__main__"] = made
     return made
 
@@ -103,7 +104,7 @@ def run_script(arguments: Sequence[str]) -> None:
     sys.argv[:] = arguments
     if os.path.isdir(script) or zipfile.is_zipfile(script):
         fresh_main()
-        first_on_path(script, always=True)
+        first_on_path(os.path.abspath(script), always=True)
         _run_module_as_main("__main__", False)
         return
     path = os.path.abspath(script)
@@ -125,7 +126,8 @@ def run_text(arguments: Sequence[str]) -> None:
     """``python -c text arguments``."""
     sys.argv[:] = ["-c", *arguments[1:]]
     first_on_path("")
-    execute(compile(arguments[0], "<string>", "exec", dont_inherit=True), fresh_main())
+    code = compile(arguments[0], "<string>", "exec", dont_inherit=True)
+    execute(code, fresh_main(__loader__=BuiltinImporter))
 
 
 def execute(code: CodeType, module: ModuleType) -> None:
@@ -152,12 +154,21 @@ def guarded(run: Callable[[Sequence[str]], None], arguments: Sequence[str]) -> i
     return 0
 
 
+# Files whose frames say nothing of a program: this one, and those of Python's that are between it and the program.
+OURS = (__file__, _run_module_as_main.__code__.co_filename, "<frozen importlib._bootstrap>",
+        "<frozen importlib._bootstrap_external>")
+
+
 def without_our_frames(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback from where the program itself begins."""
-    ours = (__file__, execute.__code__.co_filename, _run_module_as_main.__code__.co_filename)
-    while trace is not None and trace.tb_frame.f_code.co_filename in ours:
+    """A traceback with the frames of the program, and of what it calls, only."""
+    kept: list[TracebackType] = []
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename not in OURS:
+            kept.append(trace)
         trace = trace.tb_next
-    return trace
+    for entry, following in zip(kept, [*kept[1:], None], strict=False):
+        entry.tb_next = following
+    return kept[0] if kept else None
 
 
 if __name__ == "__main__":

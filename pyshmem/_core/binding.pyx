@@ -12,6 +12,7 @@ from libc.stddef cimport ptrdiff_t
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
 from libc.string cimport memmove, memset
 
+import operator
 import sys
 
 import numpy as np

@@ -27,8 +27,7 @@ cdef class Channel:
             self.pending.clear()
 
 
-cdef Channel default_channel = Channel()
-default_channel.handle = SHMEM_CTX_DEFAULT
+cdef Channel default_channel = Channel()     # its handle is known when the library has started
 default_channel.open = True
 default_channel.is_default = True
 cdef Channel no_channel = Channel()

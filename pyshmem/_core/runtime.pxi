@@ -41,6 +41,7 @@ def start(int requested):
         raise PartitionError(shmem_partition_error().decode(), pe=shmem_partition_failed_pe())
     this_pe = shmem_my_pe()
     pe_count = shmem_n_pes()
+    default_channel.handle = SHMEM_CTX_DEFAULT
     open_drop_area()
     running = 1
     return provided

@@ -28,9 +28,10 @@ cdef int signal_operation(object sigop) except -1:
 
 
 cdef uint64_t signal_value(object value) except? 0:
-    if value < 0 or value >= 1 << 64:
+    number = operator.index(value)
+    if number < 0 or number >= 1 << 64:
         raise OverflowError(f"a signal is an unsigned number of 64 bits, {value} is not")
-    return value
+    return number
 
 
 def put_signal(target, source, Py_ssize_t pe, signal, value, sigop, size=None, ctx=None):

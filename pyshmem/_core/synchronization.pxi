@@ -144,12 +144,11 @@ cdef class Watch:
         given = np.asarray(values)
         if given.size < self.count:
             raise ValueError(f"values has {given.size} elements, ivars {self.count}")
-        if given.size and not np.can_cast(given.dtype, self.variables.dtype, "same_kind"):
-            # Whole numbers of another kind will do if they fit, as single ones do.
-            if given.dtype.kind not in "iu" or self.variables.dtype.kind not in "iu":
-                raise TypeError(f"values of dtype {given.dtype} do not fit dtype {self.variables.dtype}")
-            check_range(int(given.min()), self.variables.dtype)
+        if given.size and given.dtype.kind in "iu" and self.variables.dtype.kind in "iu":
+            check_range(int(given.min()), self.variables.dtype)     # whole numbers of any width will do if they fit
             check_range(int(given.max()), self.variables.dtype)
+        elif given.size and not np.can_cast(given.dtype, self.variables.dtype, "same_kind"):
+            raise TypeError(f"values of dtype {given.dtype} do not fit dtype {self.variables.dtype}")
         return np.ascontiguousarray(given, dtype=self.variables.dtype).reshape(-1)
 
     cdef bint counts(self, Py_ssize_t i) noexcept nogil:

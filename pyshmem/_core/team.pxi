@@ -221,8 +221,11 @@ cdef class Team:
             wanted = 1 if stride == 0 else len(range(start, all_pes if stride > 0 else -1, stride))
         else:
             wanted = size
-        if wanted < 1 or wanted > all_pes or (stride == 0 and wanted > 1):
+        # A stride as long as the team leads out of it, and is not multiplied below, where it might overflow.
+        if wanted < 1 or wanted > all_pes or (wanted > 1 and (stride == 0 or not -all_pes < stride < all_pes)):
             raise ValueError(f"a team of {wanted} PEs with stride {stride} cannot be made of {all_pes}")
+        if wanted == 1:
+            stride = 1
         if not 0 <= start + stride * (wanted - 1) < all_pes:
             raise ValueError(
                 f"{wanted} PEs from {start} with stride {stride} end at PE {start + stride * (wanted - 1)}, outside "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from jobs import PE_COUNTS, ROOT, check_job, run_command, run_job
 
 VERSION = "1.0.0"
+RUNNER = [sys.executable, "-m", "pyshmem.shmem4py"]
 # Handles of C, which Ctx and Team objects of pyshmem keep to themselves.
 HANDLES = {"ob_ctx", "ob_team"}
 
@@ -83,7 +85,8 @@ def wanted_parameters(function, namespace):
     given = function.args
     kinds = inspect.Parameter
     found = [(argument.arg, kinds.POSITIONAL_OR_KEYWORD) for argument in given.posonlyargs + given.args]
-    defaults = [kinds.empty] * (len(found) - len(given.defaults)) + [value_of(node, namespace) for node in given.defaults]
+    without = [kinds.empty] * (len(found) - len(given.defaults))
+    defaults = [*without, *(value_of(node, namespace) for node in given.defaults)]
     found = [(*parameter, default) for parameter, default in zip(found, defaults, strict=True)]
     for argument, node in zip(given.kwonlyargs, given.kw_defaults, strict=True):
         found.append((argument.arg, kinds.KEYWORD_ONLY, kinds.empty if node is None else value_of(node, namespace)))
@@ -116,7 +119,7 @@ def differences(function, wanted):
 
 
 def test_all_names(ours, their_names):
-    assert len(their_names) > 150
+    assert len(their_names) > 140
     assert [name for name in their_names if not hasattr(ours, name)] == []
     assert [name for name in their_names if name not in ours.__all__] == []
 
@@ -166,7 +169,9 @@ def test_cffi_is_missed_only_by_those_who_use_it(ours, monkeypatch):
 
 # ---- its test suite --------------------------------------------------------------------------------------------------
 
-# The suite is older than NumPy 2, which refuses numpy.full(1, -1, "B"); all else is as it is.
+# The suite has some 20000 barriers, which take their time where PEs share cores.
+SUITE_TIMEOUT = 900.0
+# It is older than NumPy 2, which refuses numpy.full(1, -1, "B"); all else is as it is.
 SUITE = """\
 import sys, unittest
 import numpy as np
@@ -180,7 +185,7 @@ sys.exit(wrong)
 """
 
 
-def tests_in(directory):
+def number_of_tests(directory):
     """How many tests the suite has, by its source."""
     classes = [node for path in directory.glob("test_*.py") for node in ast.parse(path.read_text()).body
                if isinstance(node, ast.ClassDef)]
@@ -189,9 +194,9 @@ def tests_in(directory):
 
 @pytest.mark.parametrize("pes", PE_COUNTS)
 def test_suite(theirs, pes):
-    tests = tests_in(theirs / "test")
+    tests = number_of_tests(theirs / "test")
     assert tests >= 110
-    output = check_theirs(pes, ["-c", SUITE, theirs / "test"])
+    output = check_theirs(pes, ["-c", SUITE, theirs / "test"], timeout=SUITE_TIMEOUT)
     assert output.count(f"suite: {tests} run, 0 skipped, 0 wrong") == pes, output
     assert output.count(f"Ran {tests} tests") == output.count("\nOK\n") == pes, output
 
@@ -200,7 +205,7 @@ def test_suite_through_unittest_itself(theirs):
     """All that NumPy 2 lets it do, as its authors run it."""
     names = sorted(path.stem for path in (theirs / "test").glob("test_*.py") if path.stem != "test_rma")
     environment = {"PYTHONPATH": str(theirs / "test")}
-    result = run_command([sys.executable, "-m", "pyshmem.shmem4py", "-m", "unittest", *names], environment)
+    result = run_command([*RUNNER, "-m", "unittest", *names], environment, cwd=theirs)
     assert result.status == 0 and "\nOK\n" in result.output, result.output
 
 
@@ -251,8 +256,9 @@ def program(tmp_path):
 WHO = """\
 import os, sys
 import helper
-print([sys.argv, __name__, globals().get("__file__"), sys.path[0], __package__, type(__loader__).__name__,
-       sys.modules["__main__"].__dict__ is globals(), __builtins__ is __import__("builtins"), sorted(globals())])
+print([sys.argv, __name__, globals().get("__file__"), sys.path[0], __package__, __spec__ and __spec__.name, __loader__,
+       sys.modules["__main__"].__dict__ is globals(), __builtins__ is __import__("builtins"),
+       [name for name in globals() if name[0] != "_"]])
 """
 
 
@@ -267,9 +273,10 @@ def test_programs_see_what_python_shows_them(program, tmp_path, how):
     program("", "package/other.py")
     arguments = [*how, "--flag", "-n", "x y"]
     plain = run_command([sys.executable, *arguments], cwd=tmp_path)
-    ours = run_command([sys.executable, "-m", "pyshmem.shmem4py", *arguments], cwd=tmp_path)
+    ours = run_command([*RUNNER, *arguments], cwd=tmp_path)
     assert plain.status == ours.status == 0, ours.output
-    assert ours.output == plain.output
+    address = re.compile(" at 0x[0-9a-f]+")
+    assert address.sub("", ours.output) == address.sub("", plain.output)
 
 
 ANY = """\
@@ -323,16 +330,16 @@ def test_exit_status_of_one_pe_ends_the_job(program):
     assert run_theirs(2, [program(text)], timeout=60).status != 0
 
 
-@pytest.mark.parametrize("text, lines", [
-    ("import nowhere\n", ["Traceback (most recent call last):", '  File "{path}", line 1, in <module>', "    import nowhere",
-                          "ModuleNotFoundError: No module named 'nowhere'"]),
-    ("x = (\n", ['  File "{path}", line 1', "    x = (", "        ^", "SyntaxError: '(' was never closed"]),
-    ("raise SystemExit('the end')\n", ["the end"]),
+@pytest.mark.parametrize("text, said", [
+    ("import nowhere\n", "No module named 'nowhere'"), ("x = (\n", "SyntaxError"),
+    ("raise SystemExit('over')\n", "over"),
+    ("try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    raise ValueError from error\n", "direct cause"),
 ])
-def test_errors_look_as_under_python(program, text, lines):
+def test_errors_look_as_under_python(program, text, said):
     path = program(text)
-    result = run_command([sys.executable, "-m", "pyshmem.shmem4py", str(path)])
-    assert result.status == 1 and result.output.splitlines() == [line.format(path=path) for line in lines]
+    plain = run_command([sys.executable, str(path)])
+    ours = run_command([*RUNNER, str(path)], cwd=path.parent)
+    assert said in plain.output and (ours.status, ours.output) == (plain.status, plain.output)
 
 
 @pytest.mark.parametrize("arguments, status, text", [
@@ -340,8 +347,8 @@ def test_errors_look_as_under_python(program, text, lines):
     (["-m"], 2, "-m takes a module"), (["-c"], 2, "-c takes a program text"), (["-m", "nowhere"], 1, "No module named"),
     (["-m", "shmem4py"], 0, "shmem4py 1.0.0"),
 ])
-def test_mistakes_and_help(arguments, status, text):
-    result = run_command([sys.executable, "-m", "pyshmem.shmem4py", *arguments])
+def test_mistakes_and_help(arguments, status, text, tmp_path):
+    result = run_command([*RUNNER, *arguments], cwd=tmp_path)
     assert result.status == status and text in result.output and "Traceback" not in result.output
 
 
@@ -446,7 +453,7 @@ def test_command_line_of_run(how, monkeypatch, tmp_path):
 
     monkeypatch.chdir(tmp_path)
     Path("program.py").touch()
-    assert launch.program_command(how, shmem4py=True) == [sys.executable, "-m", "pyshmem.shmem4py", *how]
+    assert launch.program_command(how, shmem4py=True) == [sys.executable, launch.SHMEM4PY_RUNNER, *how]
     assert launch.program_command(how) == [sys.executable, *how]
     with pytest.raises(launch.LaunchError, match="there is no program nowhere"):
         launch.program_command(["nowhere"], shmem4py=True)

@@ -1,4 +1,6 @@
-"""All atomics on all dtypes that have them: results, values before, neighbours, wrapping, and order under contention."""
+"""All atomics on all dtypes that have them: results, values before, neighbours, wrapping, and order in a crowd."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -201,7 +203,7 @@ for dtype in ["i4", "u8", "u4", "i8"]:
     order = sorted(range(bits), key=lambda bit: int(table[bit]).bit_count())
     for position, bit in enumerate(order):
         assert int(table[bit]) == sum(1 << earlier for earlier in order[:position]), (dtype, position, table)
-    assert all(order.index(a) < order.index(b) for a, b in zip(own, own[1:], strict=False))  # a PE's own in its order
+    assert all(order.index(a) < order.index(b) for a, b in itertools.pairwise(own))  # a PE's own in its order
     shmem.get(last := np.zeros(3, mask.dtype), mask, 0)
     assert last.tolist() == [0, 2**bits - 1, 0]
     shmem.barrier_all()

@@ -11,9 +11,14 @@ from pyshmem import SIGNAL
 
 shmem.init()
 me, count = shmem.my_pe(), shmem.n_pes()
+gc.freeze()  # what is here already need not be looked through each time
 right, left = (me + 1) % count, (me - 1) % count
-ROOM = 3 << 18
+ROOM = 1 << 19
 inbox, outbox = shmem.zeros((2, ROOM), "u1")[0], shmem.zeros(ROOM, "u1")
+
+
+def part(memory, length, dtype):
+    return memory[: length * np.dtype(dtype).itemsize].view(dtype)
 
 
 def values(pe, length, dtype):
@@ -38,19 +43,19 @@ def litter():
 # ---- puts whose source is dropped at once
 DTYPES = ["i1", "u2", "i4", "i8", "u8", "f4", "f8", "F", "D", "?", "S1", "S7", "M8[s]", "V12", ">i4"]
 for dtype in DTYPES:
-    for length in (0, 1, 2, 17, 1000, 20_000):
-        target = inbox.view(dtype)[:length]
+    for length in (0, 1, 17, 20_000) if dtype in ("i8", "S7") else (1, 1000):
+        target = part(inbox, length, dtype)
         shmem.put_nbi(target, values(me, length, dtype), right)
         litter()
         shmem.quiet()
         shmem.sync_all()
         same(target, values(left, length, dtype), dtype, length)
-        outbox.view(dtype)[:length] = values(me, length, dtype)
+        part(outbox, length, dtype)[...] = values(me, length, dtype)
         shmem.sync_all()
         # a get into an array that only the operation keeps, and one that is looked at
         found = np.zeros(length, dtype)
-        shmem.get_nbi(np.zeros(length, dtype), outbox.view(dtype)[:length], right)
-        shmem.get_nbi(found, outbox.view(dtype)[:length], right)
+        shmem.get_nbi(np.zeros(length, dtype), part(outbox, length, dtype), right)
+        shmem.get_nbi(found, part(outbox, length, dtype), right)
         litter()
         shmem.quiet()
         same(found, values(right, length, dtype), dtype, length)
@@ -141,10 +146,11 @@ for dtype in ["i4", "u4", "i8", "u8", "f4", "f8"]:
 # ---- data with a signal: whoever sees the signal has the data
 signal = shmem.new_signal()
 assert signal.dtype == np.uint64 and signal.shape == (1,) and shmem.signal_fetch(signal) == 0
+shmem.barrier_all()
 for put in (shmem.put_signal, shmem.put_signal_nbi):
-    for dtype in ["i1", "i4", "f8", "D", "S7", "?"]:
-        for turn, length in enumerate((0, 1, 3, 1000, 20_000)):
-            target = inbox.view(dtype)[:length]
+    for dtype in ["i1", "f8", "S7"]:
+        for turn, length in enumerate((0, 1, 1000, 20_000)):
+            target = part(inbox, length, dtype)
             put(target, values(me, length, dtype), right, signal, 2**63 + turn, SIGNAL.SET)
             litter()
             assert shmem.signal_wait_until(signal, "==", 2**63 + turn) == 2**63 + turn
@@ -176,6 +182,7 @@ assert shmem.signal_wait_until(signal, "eq", 0) == 0
 for cmp, value in (("!=", 1), ("<=", 0), ("<", 1), (">=", 0), ("le", 2**64 - 1), (shmem.CMP.NE, 2**63)):
     assert shmem.signal_wait_until(signal, cmp, value) == 0
 shmem.signal_set(signal, 2**64 - 1, me)
+shmem.quiet()
 assert shmem.signal_fetch(signal) == 2**64 - 1 == shmem.signal_wait_until(signal, ">", 2**63)
 assert type(shmem.signal_fetch(signal)) is int
 
@@ -201,15 +208,19 @@ WRONG = [
     (lambda: shmem.put_signal_nbi(data, source, -1, signal, 1, SIGNAL.SET), ValueError),
     (lambda: shmem.put_signal_nbi(data, source, me, signal, 1, 7), ValueError),
     (lambda: shmem.put_signal_nbi(data, source, me, signal, 1, SIGNAL.SET, ctx=3), TypeError),
-    (lambda: shmem.signal_set(signal, -1, me), OverflowError), (lambda: shmem.signal_add(signal, 2**64, me), OverflowError),
+    (lambda: shmem.signal_set(signal, -1, me), OverflowError),
+    (lambda: shmem.signal_add(signal, 2**64, me), OverflowError),
+    (lambda: shmem.signal_add(signal, 0.5, me), TypeError),
     (lambda: shmem.signal_set(signal, 1, count), ValueError), (lambda: shmem.signal_set(data, 1, me), TypeError),
-    (lambda: shmem.signal_fetch(wrong_signal), TypeError), (lambda: shmem.signal_wait_until(signal, "=", 1), ValueError),
+    (lambda: shmem.signal_fetch(wrong_signal), TypeError),
+    (lambda: shmem.signal_wait_until(signal, "=", 1), ValueError),
     (lambda: shmem.signal_wait_until(signal, "==", -1), OverflowError),
     (lambda: shmem.signal_wait_until(signal, "==", 2**64), OverflowError),
     (lambda: shmem.del_signal(data), TypeError),
     (lambda: shmem.put_nbi(data, source, me, 5), ValueError), (lambda: shmem.put_nbi(data, source, count), ValueError),
-    (lambda: shmem.put_nbi(source, data, me), ValueError), (lambda: shmem.get_nbi(bytes(32), data, me), (ValueError, TypeError)),
-    (lambda: shmem.get_nbi(data, source, me), ValueError), (lambda: shmem.put_nbi(data, source.astype("i4"), me), TypeError),
+    (lambda: shmem.put_nbi(source, data, me), ValueError), (lambda: shmem.get_nbi(data, source, me), ValueError),
+    (lambda: shmem.get_nbi(bytes(32), data, me), (ValueError, TypeError)),
+    (lambda: shmem.put_nbi(data, source.astype("i4"), me), TypeError),
 ]
 for call, error in WRONG:
     with pytest.raises(error):

@@ -34,8 +34,9 @@ def values(pe, length, dtype):
 def fresh(dtype, source_length, target_length):
     source = source_bytes.view(dtype)[:source_length]
     source[...] = values(me, source_length, dtype)
-    target_bytes[...] = 0
-    return source, target_bytes.view(dtype)[:target_length]
+    target = target_bytes.view(dtype)[:target_length]
+    target.view("u1")[...] = 0
+    return source, target
 
 
 def same(target, expected, *what):
@@ -43,7 +44,7 @@ def same(target, expected, *what):
 
 
 def move(team, members, dtype, length):
-    """Collectives that copy; the team meets before each, since it writes what the one before has filled."""
+    """Collectives that copy. The team meets before each, when all have prepared what others write; not after it."""
     mine, size = members.index(me), len(members)
     here = {"team": None if team is TEAM_WORLD else team}
     what = dtype, length, members
@@ -54,14 +55,12 @@ def move(team, members, dtype, length):
         shmem.broadcast(target, source, root, length, **here)
         same(target[:length], values(members[root], length, dtype), "broadcast", root, *what)
         assert target[length:].tobytes() == bytes(item)
-        team.sync()
 
     source, target = fresh(dtype, length, size * length + 1)
     team.sync()
     shmem.fcollect(target, source, **here)
     same(target[:-1], np.concatenate([values(pe, length, dtype) for pe in members]), "fcollect", *what)
     assert target[-1:].tobytes() == bytes(item)
-    team.sync()
 
     sizes = [(length + 3 * i) % (length + 2) for i in range(size)]  # different, and 0 among them
     source, target = fresh(dtype, length + 1, sum(sizes) + 1)
@@ -70,14 +69,12 @@ def move(team, members, dtype, length):
     same(target[:-1], np.concatenate([values(pe, length + 1, dtype)[:n] for pe, n in zip(members, sizes, strict=True)]),
          "collect", *what)
     assert target[-1:].tobytes() == bytes(item)
-    team.sync()
 
     source, target = fresh(dtype, size * length, size * length)
     team.sync()
     shmem.alltoall(target, source, length if mine % 2 else None, **here)
     sent = [values(pe, size * length, dtype) for pe in members]
     same(target, np.concatenate([all_of[mine * length : (mine + 1) * length] for all_of in sent]), "alltoall", *what)
-    team.sync()
 
     tst, sst = 3, 2
     source, target = fresh(dtype, size * length * sst, size * length * tst)
@@ -88,7 +85,6 @@ def move(team, members, dtype, length):
     if length:
         expected[::tst] = np.concatenate([all_of[mine * length : (mine + 1) * length] for all_of in sent])
     same(target, expected, "alltoalls", *what)
-    team.sync()
 
 
 def combine(team, members, dtype, length):
@@ -107,7 +103,6 @@ def combine(team, members, dtype, length):
         team.sync()
         shmem.reduce(source, source, shmem.OP(op), **here)
         same(source, expected, op, "in place", *what)
-        team.sync()
     zeros = np.zeros((1, length), dtype)
     sums = np.concatenate([zeros, np.cumsum(np.array(all_values), axis=0, dtype=dtype)])
     for scan, expected in ((shmem.sum_inscan, sums[mine + 1]), (shmem.sum_exscan, sums[mine])):
@@ -118,7 +113,6 @@ def combine(team, members, dtype, length):
         team.sync()
         scan(source, source, length, **here)
         same(source, expected, scan.__name__, "in place", *what)
-        team.sync()
 
 
 def meet(team, members):
@@ -140,6 +134,10 @@ def meet(team, members):
 shmem_words = shmem.zeros(64, "i8")
 MOVED = ["i1", "i2", "i4", "u8", "f4", "f8", "g", "D", "G", "?", "S1", "S3", "V12", "M8[s]"]
 COMBINED = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "q", "Q", "f4", "f8", "g", "F", "D", "G"]
+# A meeting takes Sandia OpenSHMEM's emulated network tens of milliseconds where PEs share cores.
+SLOW = count > 2 and shmem.info_get_name().startswith("Sandia")
+if SLOW:
+    MOVED, COMBINED = ["i2", "D", "S3"], ["u1", "i8", "g"]
 
 
 def all_collectives(team, members, moved, combined, lengths):
@@ -166,17 +164,17 @@ everyone = list(range(count))
 shared = [pe for pe in everyone if shmem.ptr(shmem_words, pe) is not None]
 reversed_team, reversed_members = strided(TEAM_WORLD, everyone, count - 1, -1, count)
 halves = [strided(TEAM_WORLD, everyone, start, 2, (count - start + 1) // 2) for start in range(min(2, count))]
-all_collectives(TEAM_WORLD, everyone, MOVED, COMBINED, [0, 1, 5])
+all_collectives(TEAM_WORLD, everyone, ["i4", "S3", "G"], ["i4", "D"], [0, 5])  # the others in collectives.py
 all_collectives(TEAM_SHARED, shared, ["i1", "f8"], ["i4"], [3])
 all_collectives(reversed_team, reversed_members, MOVED, COMBINED, [3])
 for team, members in halves:
     all_collectives(team, members, MOVED, COMBINED, [1])
-    all_collectives(team, members, ["u8", "S3"], ["i2", "D"], [0, 501])
+    all_collectives(team, members, ["u8"], ["i2"], [0, 501])
     all_collectives(team, members, ["f8"], ["f8"], [9000])  # more than a work area holds
 shmem.barrier_all()
 for start in everyone:  # one PE alone, from each of them, by every stride
     alone, members = strided(reversed_team, reversed_members, start, start - 1, 1)
-    all_collectives(alone, members, ["i4", "S3"], ["f4"], [0, 2])
+    all_collectives(alone, members, ["S3"], ["f4"], [0, 2])
     shmem.barrier_all()
     alone.destroy()
 # teams of teams of teams: the others of the reversed one, then from its end on
@@ -191,13 +189,14 @@ if count > 2:
         outer.destroy()
 
 # ---- grids: rows and columns, uneven, and one that is wider than there are PEs
-for width in range(1, count + 2):
-    for parent, members in [(TEAM_WORLD, everyone), (reversed_team, reversed_members)]:
+for width in (2, 3) if SLOW else range(1, count + 2):
+    for parent, members in [(TEAM_WORLD, everyone), (reversed_team, reversed_members)][width % 2 if SLOW else 0 :]:
         row, column = parent.split_2d(width)
         here, wide = members.index(me), min(width, count)
         x, y = here % wide, here // wide
-        all_collectives(row, members[y * wide : (y + 1) * wide], ["i4"], ["i8"], [2])
-        all_collectives(column, members[x::wide], ["i4"], ["i8"], [2])
+        combined = ["i8"] if parent is TEAM_WORLD else []
+        all_collectives(row, members[y * wide : (y + 1) * wide], ["i4"], combined, [2])
+        all_collectives(column, members[x::wide], ["i4"], combined, [2])
         assert (row.my_pe(), column.my_pe()) == (x, y)
         for turn in range(3):  # by turns, with nothing else between
             shmem.sum_reduce(shmem_words[turn : turn + 1], shmem_words[8 + turn : 9 + turn], team=row)
@@ -207,7 +206,7 @@ for width in range(1, count + 2):
 
 # ---- skew: many in a row without a meeting between them, PEs late by turns
 noise = random.Random(me)
-results = shmem.zeros((40, 2), "i8")
+results = shmem.zeros((12 if SLOW else 40, 2), "i8")
 one = shmem.full(1, me + 1, dtype="i8")
 for team, members in [(reversed_team, reversed_members), *halves, (TEAM_WORLD, everyone)]:
     if team:
@@ -223,7 +222,8 @@ for team, members in [(reversed_team, reversed_members), *halves, (TEAM_WORLD, e
         team.sync()
         for i, result in enumerate(results[:, 0].tolist()):
             before = members[: members.index(me)]
-            assert result == (sum(members) + len(members), members[i % len(members)] + 1, sum(before) + len(before))[i % 3]
+            expected = sum(members) + len(members), members[i % len(members)] + 1, sum(before) + len(before)
+            assert result == expected[i % 3]
     shmem.barrier_all()
 
 # ---- life ------------------------------------------------------------------------------------------------------------
@@ -333,8 +333,7 @@ assert (shmem_words == me).all()
 reversed_team.sync()
 
 # ---- many: far more alive than engines make themselves, and 300 in turn
-alive = [strided(TEAM_WORLD, everyone, start % count, 1, 1 + i % (count - start % count))
-         for i, start in enumerate(range(100))]
+alive = [strided(TEAM_WORLD, everyone, i % count, 1, 1 + i % (count - i % count)) for i in range(20 if SLOW else 100)]
 for team, members in alive[::7]:
     if team:
         shmem_words[0] = 0
@@ -342,11 +341,10 @@ for team, members in alive[::7]:
         shmem.sum_reduce(shmem_words[:1], one, team=team)
         assert shmem_words[0] == sum(members) + len(members)
         team.sync()
-noise.shuffle(order := list(range(100)))
-random.Random(1).shuffle(order := list(range(100)))  # in any order, the same on all
+random.Random(1).shuffle(order := list(range(len(alive))))  # in any order, the same on all
 for i in order:
     alive[i][0].destroy()
-for i in range(300):
+for i in range(50 if SLOW else 300):
     team = TEAM_WORLD.split_strided(i % count)
     if team and i % 10 == 0:
         shmem.sum_reduce(shmem_words[:1], one, team=team)
@@ -354,16 +352,17 @@ for i in range(300):
     team.destroy()
 
 # ---- the end of what is possible raises on all, and passes
-shmem.barrier_all()
-full = []
-with pytest.raises(RuntimeError, match="256 teams are alive|destroy some"):
-    while len(full) < 300:
-        full.append(TEAM_WORLD.split_strided())
-assert 200 < len(full) < 256
-with pytest.raises(RuntimeError, match="destroy some"):
-    full[0].split_2d(2)
-full.pop().destroy()
-full.append(TEAM_WORLD.split_strided())
-shmem.sum_reduce(shmem_words[:1], one, team=full[-1])
-assert shmem_words[0] == count * (count + 1) // 2
+if not SLOW:
+    shmem.barrier_all()
+    full = []
+    with pytest.raises(RuntimeError, match="256 teams are alive"):
+        while len(full) < 300:
+            full.append(TEAM_WORLD.split_strided())
+    assert 200 < len(full) < 256
+    with pytest.raises(RuntimeError, match="destroy some"):
+        full[0].split_2d(2)
+    full.pop().destroy()
+    full.append(TEAM_WORLD.split_strided())
+    shmem.sum_reduce(shmem_words[:1], one, team=full[-1])
+    assert shmem_words[0] == count * (count + 1) // 2
 print("all well")
