@@ -33,7 +33,7 @@ def watch() -> None:
 
 
 def _watch_interrupts() -> None:
-    """Ctrl-C raises as ever; where the main thread waits in a collective call, which cannot be left, it ends the job."""
+    """Ctrl-C raises as ever; where the main thread waits in a collective call it ends the job."""
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) in (
         signal.default_int_handler, signal.SIG_DFL
     ):

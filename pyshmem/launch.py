@@ -95,7 +95,7 @@ def open_mpi_job(pes: int, options: Sequence[str], environment: Mapping[str, str
     job = Job([*command, *options])
     # Open MPI 5 complains of networks that it would not need on one host.
     if is_one_host(options, environment) and "OMPI_MCA_btl" not in environment:
-        job.environment["OMPI_MCA_btl"] = "^tcp"
+        job.environment["OMPI_MCA_btl"] = "^tcp,uct,openib,ofi"
     return job
 
 

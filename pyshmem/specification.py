@@ -112,7 +112,7 @@ def _functions() -> list[Function]:
         "Communication Management Routines",
         ("ctx_create", "1.4", "Ctx.create", "shmem_ctx_create"),
         ("team_create_ctx", "1.5", "Team.create_ctx", ""),
-        ("ctx_destroy", "1.4", "Ctx.destroy", "shmem_ctx_destroy"),
+        ("ctx_destroy", "1.4", "Ctx.destroy", ""),
         ("ctx_get_team", "1.5", "Ctx.get_team", ""),
         ("ctx_session_start", "1.6", "Ctx.session_start", "ENGINE_HAS_SESSIONS"),
         ("ctx_session_stop", "1.6", "Ctx.session_stop", "ENGINE_HAS_SESSIONS"),

@@ -25,6 +25,11 @@ cdef int raise_read_only(str role) except -1:
     raise ValueError(f"{role} is read-only")
 
 
+cdef inline Py_ssize_t length_of(cnp.ndarray array):
+    """PyArray_SIZE, which is a call, without one for what most arrays are."""
+    return cnp.PyArray_DIMS(array)[0] if cnp.PyArray_NDIM(array) == 1 else cnp.PyArray_SIZE(array)
+
+
 cdef inline int check_layout(cnp.ndarray array, str role) except -1:
     if not cnp.PyArray_FLAGS(array) & (cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_F_CONTIGUOUS):
         raise_layout(array, role)
@@ -73,9 +78,10 @@ cdef inline Py_ssize_t check_pair(cnp.ndarray into, cnp.ndarray out_of, object s
     check_layout(out_of, "source")
     check_writeable(into, "target")
     check_dtypes(into, out_of)
-    if size is None and cnp.PyArray_SIZE(into) == cnp.PyArray_SIZE(out_of):
-        return cnp.PyArray_SIZE(into)
-    return element_count(size, cnp.PyArray_SIZE(into), cnp.PyArray_SIZE(out_of))
+    cdef Py_ssize_t into_length = length_of(into), out_of_length = length_of(out_of)
+    if size is None and into_length == out_of_length:
+        return into_length
+    return element_count(size, into_length, out_of_length)
 
 
 # ---- symmetric memory ------------------------------------------------------------------------------------------------
@@ -101,7 +107,7 @@ cdef class SymmetricMemory:
         if not self.live and self.bytes > 0:
             raise BufferError("this symmetric memory was freed")
         # PyBuffer_FillInfo rejects NULL, which is what an empty allocation has.
-        status = PyBuffer_FillInfo(buffer, self, self.address if self.address else <char *>&empty_byte, self.bytes, 0,
+        status = PyBuffer_FillInfo(buffer, self, self.address if self.address else pyshmem_nothing, self.bytes, 0,
                                    flags)
 
     @property
@@ -130,7 +136,13 @@ cdef extern from "Python.h":
 cdef extern from "numpy/arrayobject.h":
     PyObject *PyArray_BASE(cnp.ndarray array)
 
-cdef char empty_byte = 0
+cdef extern from *:
+    """
+    /* What an empty allocation points to: NULL is no buffer, and it is aligned like any other. */
+    static char pyshmem_nothing[1] __attribute__((aligned(4096)));
+    """
+    char pyshmem_nothing[1]
+
 cdef dict peer_views = {}        # address -> bytes, of what ptr() gave
 
 

@@ -20,7 +20,7 @@ cdef int raise_not_one(cnp.ndarray array) except -1:
 cdef inline int check_atomic(cnp.ndarray array, int operation, atomic_function **function) except -1:
     """All that can be wrong with the array of an atomic; the element type, and the function in ``function``."""
     cdef int element
-    if cnp.PyArray_SIZE(array) != 1:
+    if length_of(array) != 1:
         raise_not_one(array)
     element = element_of(array)
     function[0] = engine_atomics[operation][element] if element >= 0 else NULL
@@ -80,7 +80,7 @@ cdef int exchange_nbi(object fetch, object target, int operation, object value, 
     check_running()
     array, result = as_array(target, "target"), as_array(fetch, "fetch")
     element = check_atomic(array, operation, &function)
-    if cnp.PyArray_SIZE(result) != 1:
+    if length_of(result) != 1:
         raise_not_one_element(result, "fetch")
     check_writeable(result, "fetch")
     check_dtypes(result, array)

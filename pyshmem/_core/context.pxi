@@ -10,6 +10,7 @@ cdef class Channel:
     """What all ``Ctx`` objects of one context share."""
 
     cdef shmem_ctx_t handle
+    cdef long options
     cdef bint open
     cdef bint is_default
     cdef Membership membership      # whose numbers PEs have
@@ -20,11 +21,21 @@ cdef class Channel:
         self.pending = []
 
     cdef close(self):
-        if self.open and not self.is_default:
-            self.open = False
-            if running:
-                shmem_ctx_destroy(self.handle)
-            self.pending.clear()
+        """Complete what was begun, and leave the engine's context to the next that wants one like it.
+
+        Engines take long to make one, and Sandia's sockets crash now and then in ending one that was in use.
+        """
+        if not self.open or self.is_default:
+            return
+        self.open = False
+        if running:
+            with nogil:
+                shmem_ctx_quiet(self.handle)
+            idle_contexts.setdefault(self.options, []).append(self)
+        self.pending.clear()
+
+
+cdef dict idle_contexts = {}        # options -> closed channels, whose handles can be used again
 
 
 cdef Channel default_channel = Channel()     # its handle is known when the library has started
@@ -69,6 +80,9 @@ cdef int route_through(object ctx, Py_ssize_t pe, shmem_ctx_t *context) except -
 cdef int keep(object ctx, object array) except -1:
     """Keep an array until the operation that reads or writes it is complete, which a quiet or a barrier sees to."""
     cdef Channel channel = channel_of(ctx)
+    # Often the same array over and over.
+    if channel.pending and channel.pending[len(channel.pending) - 1] is array:
+        return 0
     channel.pending.append(array)
     if len(channel.pending) >= MOST_PENDING:
         quiet(ctx)
@@ -138,7 +152,10 @@ cdef class Ctx:
         members = team_of(team)
         if team is not None:
             channel.membership = (<Team>team).membership
-        if engine_context_create(option_bits, &channel.handle) != 0:
+        channel.options = option_bits
+        if idle_contexts.get(option_bits):
+            channel.handle = (<Channel>idle_contexts[option_bits].pop()).handle
+        elif engine_context_create(option_bits, &channel.handle) != 0:
             raise RuntimeError(f"{engine_vendor().decode()} has no more contexts")
         channel.open = True
         channel.membership.contexts.append(channel)

@@ -2,6 +2,7 @@
 
 cdef enum:
     MOST_DIMENSIONS = 64
+    ADDRESS_BITS = 47
 
 cdef struct layout:
     int dimensions
@@ -28,7 +29,7 @@ cdef int add_length(layout *shape, object length) except -1:
         raise ValueError(f"an array has at most {MOST_DIMENSIONS} dimensions")
     if number < 0:
         raise ValueError(f"the lengths of a shape must not be negative, got {length}")
-    if number >= 1 << 47 or pyshmem_multiply(shape.bytes, number, &shape.bytes) or shape.bytes >= 1 << 47:
+    if number >> ADDRESS_BITS or pyshmem_multiply(shape.bytes, number, &shape.bytes) or shape.bytes >> ADDRESS_BITS:
         raise MemoryError("an array of this shape is more than an address space holds")
     shape.lengths[shape.dimensions] = number
     shape.dimensions += 1
@@ -81,9 +82,9 @@ cdef cnp.dtype plain_dtype(object dtype):
 
 
 cdef bint is_fortran(object order) except -1:
-    if order == "C":
+    if order == "C" or order == "c":
         return False
-    if order == "F":
+    if order == "F" or order == "f":
         return True
     raise ValueError(f"order must be 'C' or 'F', not {order!r}")
 
@@ -216,6 +217,8 @@ def fromalloc(mem, shape=None, dtype=None, order="C"):
     memory = <SymmetricMemory>mem.obj
     if not memory.live:
         raise_freed("the memory")
+    if memory.bytes and PyMemoryView_GET_BUFFER(mem).len != memory.bytes:
+        raise ValueError("fromalloc() takes the whole of what alloc() returned; slice the array instead")
     read_shape(memory.bytes // kind.itemsize if shape is None else shape, kind, &wanted)
     if wanted.bytes > memory.bytes:
         raise ValueError(

@@ -29,7 +29,6 @@ cdef extern from "engine/engine.h" nogil:
 
     void shmem_ctx_putmem_nbi(shmem_ctx_t context, void *target, const void *source, size_t bytes, int pe)
     void shmem_ctx_getmem_nbi(shmem_ctx_t context, void *target, const void *source, size_t bytes, int pe)
-    void shmem_ctx_destroy(shmem_ctx_t context)
     long SHMEM_CTX_PRIVATE, SHMEM_CTX_SERIALIZED, SHMEM_CTX_NOSTORE
 
     int shmem_pe_accessible(int pe)

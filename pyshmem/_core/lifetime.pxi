@@ -267,8 +267,10 @@ cdef int release_after_barrier(uint64_t number) except -1:
         return 0
     address, partition = one.address, one.partition
     forget_allocation(one)
-    drop_counts.pop(number, None)
-    allocation_sites.pop(number, None)
+    if drop_counts:
+        drop_counts.pop(number, None)
+    if allocation_sites:
+        allocation_sites.pop(number, None)
     if partition:
         shmem_partition_discard(address)
     else:

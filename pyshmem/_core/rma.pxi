@@ -110,8 +110,11 @@ def put_nbi(target, source, Py_ssize_t pe, size=None, ctx=None):
     world_pe = route(ctx, pe, &context)
     if bytes == 0:
         return
-    with nogil:
+    if bytes < RELEASE_BYTES:
         shmem_ctx_putmem_nbi(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), bytes, world_pe)
+    else:
+        with nogil:
+            shmem_ctx_putmem_nbi(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), bytes, world_pe)
     keep(ctx, out_of)
 
 
@@ -133,8 +136,11 @@ def get_nbi(target, source, Py_ssize_t pe, size=None, ctx=None):
     world_pe = route(ctx, pe, &context)
     if bytes == 0:
         return
-    with nogil:
+    if bytes < RELEASE_BYTES:
         shmem_ctx_getmem_nbi(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), bytes, world_pe)
+    else:
+        with nogil:
+            shmem_ctx_getmem_nbi(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), bytes, world_pe)
     keep(ctx, into)
 
 
@@ -162,7 +168,7 @@ def p(target, value, Py_ssize_t pe, ctx=None):
     cdef int world_pe, element
     check_running()
     into = as_array(target, "target")
-    if cnp.PyArray_SIZE(into) != 1:
+    if length_of(into) != 1:
         raise_not_one_element(into, "target")
     check_writeable(into, "target")
     check_symmetric(into, "target")
@@ -173,7 +179,7 @@ def p(target, value, Py_ssize_t pe, ctx=None):
         shmem_ctx_putmem(context, cnp.PyArray_DATA(into), &operand, cnp.PyArray_ITEMSIZE(into), world_pe)
     else:
         converted = np.array(value, plain_dtype(into.dtype), ndmin=1)
-        if cnp.PyArray_SIZE(converted) != 1:
+        if length_of(converted) != 1:
             raise_not_one_element(converted, "value")
         shmem_ctx_putmem(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(converted), cnp.PyArray_ITEMSIZE(into),
                          world_pe)
@@ -200,7 +206,7 @@ def g(source, Py_ssize_t pe, ctx=None):
     cdef int world_pe, element
     check_running()
     out_of = as_array(source, "source")
-    if cnp.PyArray_SIZE(out_of) != 1:
+    if length_of(out_of) != 1:
         raise_not_one_element(out_of, "source")
     check_symmetric(out_of, "source")
     world_pe = route(ctx, pe, &context)

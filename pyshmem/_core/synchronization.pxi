@@ -26,6 +26,17 @@ def comparison_numbers():
 
 
 cdef inline int comparison_from(object cmp) except -1:
+    cdef int overflow = 0
+    cdef long long given
+    if isinstance(cmp, int):        # members of CMP as well, by far the most common
+        given = PyLong_AsLongLongAndOverflow(cmp, &overflow)
+        if not overflow and (given == SHMEM_CMP_EQ or given == SHMEM_CMP_NE or given == SHMEM_CMP_GT or given == SHMEM_CMP_LE
+                             or given == SHMEM_CMP_LT or given == SHMEM_CMP_GE):
+            return <int>given
+    return comparison_in_general(cmp)
+
+
+cdef int comparison_in_general(object cmp) except -1:
     number = comparison_words.get(cmp.lower()) if isinstance(cmp, str) else cmp
     if number is None or number not in comparison_values:
         raise ValueError(f"cmp must be one of {', '.join(comparisons)} or a member of CMP, not {cmp!r}")
@@ -65,7 +76,7 @@ def wait_until(ivar, cmp, value):
     cdef void *address
     check_running()
     variable = as_array(ivar, "ivar")
-    if cnp.PyArray_SIZE(variable) != 1:
+    if length_of(variable) != 1:
         raise_not_one_element(variable, "ivar")
     test = test_of(variable)
     comparison = comparison_from(cmp)
@@ -99,7 +110,7 @@ def test(ivar, cmp, value):
     cdef int comparison
     check_running()
     variable = as_array(ivar, "ivar")
-    if cnp.PyArray_SIZE(variable) != 1:
+    if length_of(variable) != 1:
         raise_not_one_element(variable, "ivar")
     look = test_of(variable)
     comparison = comparison_from(cmp)

@@ -53,7 +53,7 @@ cdef int check_team_pe(const pe_set *members, Py_ssize_t pe) except -1:
 
 cdef int contexts_in(object config, dict more) except -1:
     """The configuration of a team, which knows one word."""
-    wanted = dict(config or {}, **more)
+    wanted = {word.lower(): number for word, number in dict(config or {}, **more).items()}
     number = wanted.pop("num_contexts", 0)
     if wanted:
         raise ValueError(f"a team's configuration has num_contexts, and no {', '.join(map(repr, wanted))}")

@@ -35,8 +35,11 @@ void engine_announce(struct team *team, enum call_kind kind, const uint64_t argu
     call->number = number;
     call->kind = kind;
     memcpy(call->arguments, arguments, sizeof call->arguments);
-    shmem_ulong_p((unsigned long *)&area->announced[number % 2], digest(call),
-                  team->members[(team->me + 1) % team->size]);
+    if (team->next) /* the barrier that follows orders it like any other store */
+        __atomic_store_n(&team->next[number % 2], digest(call), __ATOMIC_RELEASE);
+    else
+        shmem_ulong_p((unsigned long *)&area->announced[number % 2], digest(call),
+                      team->members[(team->me + 1) % team->size]);
 }
 
 #define ELEMENT_NAME(NAME, name, type, bits) [ELEMENT_##NAME] = #name,

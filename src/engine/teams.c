@@ -125,6 +125,8 @@ static struct team *new_team(const struct team *parent, int start, int stride, i
 #endif
     set_slot(slot, true);
     memset(team_area(team), 0, sizeof(struct team_area));
+    if (size > 1)
+        team->next = shmem_ptr(team_area(team)->announced, members[(team->me + 1) % size]);
     return team;
 }
 

@@ -33,6 +33,7 @@ struct team {
     int slot;           /* in the table of areas */
     uint64_t meetings;  /* how often its members have synchronised */
     uint64_t calls;     /* how many were announced */
+    uint64_t *next;     /* where the next member looks for announcements, by loads and stores; NULL: not reachable so */
     const int *members; /* numbers in the world, by number in the team */
 #if ENGINE_HAS_TEAMS
     shmem_team_t native; /* SHMEM_TEAM_INVALID: the engine could not make this one */

@@ -61,7 +61,6 @@ ALLOCATIONS = {
                        ["frees the 1 ", "frees the 0 "]),
     "barrier instead": ("shmem.barrier_all()", "shmem.zeros(10)", ["80 bytes"]),
     "barrier instead, in a partition": ("shmem.barrier_all()", "shmem.zeros(10, partition='one')", ["80 bytes"]),
-    "sync instead": ("shmem.sync_all()", "shmem.zeros(10, partition='one')", ["80 bytes"]),
     "barrier instead of free": ("shmem.barrier_all()", "shmem.free(a)", ["frees allocation"]),
     "barrier instead of free, in a partition": ("shmem.barrier_all()", "shmem.free(c)", ["frees allocation"]),
     "exits": ("sys.exit()", "shmem.zeros(10)", ["80 bytes"]),
@@ -93,6 +92,8 @@ COLLECTIVES = {
                               ["splits the team"]),
     "left out": ("pass", "shmem.sum_reduce(a, a)", ["calls barrier", "reduces 12"]),
     "allocation instead": ("shmem.zeros(3)", "shmem.sum_reduce(a, a)", ["24 bytes", "reduces 12"]),
+    # Sandia OpenSHMEM's sync waits for other words than its barrier: without the check both would wait for ever.
+    "sync instead of allocation": ("shmem.sync_all()", "shmem.zeros(10, partition='one')", ["80 bytes", "calls sync"]),
     "exits": ("sys.exit()", "shmem.sum_reduce(a, a)", ["reduces 12"]),
     "exits before a barrier": ("sys.exit()", "pass", ["calls barrier"]),
 }
@@ -133,7 +134,7 @@ def test_collectives_that_differ(case, write):
     check_difference(write(odd, others), 2 + len(case) % 2, CHECKED, texts)
 
 
-@pytest.mark.parametrize("program", ["collectives", "teams"])
+@pytest.mark.parametrize("program", ["collectives", "model"])
 def test_right_programs_pass_the_check(program):
-    output = check_job(3, [str(Path(__file__).parent / "programs" / f"{program}.py")], CHECKED)
-    assert output.count("all well") == 3, output
+    output = check_job(2, [str(Path(__file__).parent / "programs" / f"{program}.py")], CHECKED)
+    assert output.count("all well") == 2, output
