@@ -91,6 +91,10 @@ static void leave(int status, void *unused)
         fflush(NULL);
         _exit(status);
     }
+    if (state->phase != PHASE_NEW && engine_was_ended_by_mpi()) { /* the engine's own handlers would end it again */
+        fflush(NULL);
+        _exit(status);
+    }
     if (!state->finalize_at_exit || state->phase == PHASE_STOPPED)
         return;
     if (status != 0)
@@ -167,6 +171,8 @@ void partitions_stop(void)
         return;
     state->phase = PHASE_STOPPED;
     forget_partitions();
+    if (engine_was_ended_by_mpi())
+        return;
     agreement_close();
     engine_detach();
     engine()->finalize();

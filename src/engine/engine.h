@@ -62,6 +62,9 @@ void engine_detach(void);
 /* "launched 4 processes, the engine sees 1": a launcher of another library; 0, or -1 with a message. */
 int engine_check_launch(struct message *message);
 
+/* Where MPI and OpenSHMEM are one library, MPI_Finalize takes both down. */
+bool engine_was_ended_by_mpi(void);
+
 const char *engine_vendor(void);
 
 /* This PE, as far as it is known: also when the start failed. */

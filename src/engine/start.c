@@ -52,6 +52,15 @@ static int number_from(const char *variable)
     return number > 0 && number <= INT_MAX ? (int)number : 0;
 }
 
+bool engine_was_ended_by_mpi(void)
+{
+    int (*finalized)(int *);
+    int flag = 0;
+    void *symbol = dlsym(RTLD_DEFAULT, "MPI_Finalized");
+    memcpy(&finalized, &symbol, sizeof symbol);
+    return symbol && finalized(&flag) == 0 && flag;
+}
+
 int engine_check_launch(struct message *message)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
