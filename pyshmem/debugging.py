@@ -37,7 +37,7 @@ def at_init(words: set[str]) -> None:
 def report_leaks() -> None:
     """Say which symmetric arrays are still alive, before ``finalize`` or at exit; PE 0 speaks for all."""
     atexit.unregister(report_leaks)
-    if not binding.is_running() or binding.my_pe() != 0:
+    if not binding.query_initialized() or binding.my_pe() != 0:
         return
     arrays = binding.live_arrays()
     if not arrays:

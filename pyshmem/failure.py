@@ -68,7 +68,7 @@ def end_with(error: BaseException, trace: TracebackType | None) -> NoReturn:
 
 
 def _pe() -> tuple[int, int]:
-    if not binding.is_running():
+    if not binding.query_initialized():
         return int(os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ.get("PMI_RANK") or 0), 0
     return binding.my_pe(), binding.n_pes()
 

@@ -89,7 +89,7 @@ def finalize() -> None:
     names them.
     """
     global _starts
-    if not binding.is_running():
+    if not binding.query_initialized():
         raise NotInitializedError("finalize() without init(), or after the last finalize()")
     if _starts == 1:
         debugging.report_leaks()

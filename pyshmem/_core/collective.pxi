@@ -5,11 +5,8 @@ def barrier_all():
     check_running()
     if check_collectives:
         check_symmetry(engine_team_world(), CALL_BARRIER, 0, 0, 0, 0)
-    with nogil:
-        engine_begin_waiting()
-        shmem_barrier_all()
-        engine_end_waiting()
-    forget_pending(default_channel)
+    begun = begun_on(default_channel)
+    meet_all()
 
 
 def barrier(team=None):
@@ -26,12 +23,11 @@ def barrier(team=None):
         return
     if check_collectives:
         check_symmetry(members, CALL_BARRIER, 0, 0, 0, 0)
-    with nogil:
-        engine_begin_waiting()
-        shmem_ctx_quiet(SHMEM_CTX_DEFAULT)
-        engine_team_sync(members)
-        engine_end_waiting()
-    forget_pending(default_channel)
+    begun = begun_on(default_channel)
+    waiting = begin_waiting()
+    shmem_ctx_quiet(SHMEM_CTX_DEFAULT)
+    engine_team_sync(members)
+    end_waiting(waiting)
 
 
 def sync_all():
@@ -39,10 +35,9 @@ def sync_all():
     check_running()
     if check_collectives:
         check_symmetry(engine_team_world(), CALL_SYNC, 0, 0, 0, 0)
-    with nogil:
-        engine_begin_waiting()
-        shmem_sync_all()
-        engine_end_waiting()
+    waiting = begin_waiting()
+    shmem_sync_all()
+    end_waiting(waiting)
 
 
 def sync(team=None):
@@ -56,10 +51,9 @@ def sync(team=None):
     cdef pe_set *members = team_of(team)
     if check_collectives:
         check_symmetry(members, CALL_SYNC, 0, 0, 0, 0)
-    with nogil:
-        engine_begin_waiting()
-        engine_team_sync(members)
-        engine_end_waiting()
+    waiting = begin_waiting()
+    engine_team_sync(members)
+    end_waiting(waiting)
 
 
 cdef int check_collective(cnp.ndarray into, cnp.ndarray out_of) except -1:
@@ -110,11 +104,10 @@ def broadcast(target, source, Py_ssize_t root, size=None, team=None):
     check_team_pe(members, root)
     count = element_count(size, cnp.PyArray_SIZE(into), cnp.PyArray_SIZE(out_of))
     call_checked(members, CALL_BROADCAST, count, cnp.PyArray_ITEMSIZE(into), root, 0)
-    with nogil:
-        engine_begin_waiting()
-        status = engine_broadcast(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of),
-                                  count * cnp.PyArray_ITEMSIZE(into), <int>root)
-        engine_end_waiting()
+    waiting = begin_waiting()
+    status = engine_broadcast(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of),
+                              count * cnp.PyArray_ITEMSIZE(into), <int>root)
+    end_waiting(waiting)
     check_status(status)
 
 
@@ -129,6 +122,11 @@ def collect(target, source, size=None, team=None):
         Number of elements from this PE, which may differ between PEs; the default is all of ``source``.
     team : Team, optional
         The default is all PEs.
+
+    Raises
+    ------
+    ValueError
+        All together bring more than ``target`` holds.
     """
     cdef pe_set *members = team_of(team)
     cdef cnp.ndarray into = as_array(target, "target"), out_of = as_array(source, "source")
@@ -140,11 +138,15 @@ def collect(target, source, size=None, team=None):
     if cnp.PyArray_SIZE(into) == 0:
         return                      # alike on all PEs
     call_checked(members, CALL_COLLECT, cnp.PyArray_ITEMSIZE(into), 0, 0, 0)
-    with nogil:
-        engine_begin_waiting()
-        status = engine_collect(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), count,
-                                cnp.PyArray_ITEMSIZE(into))
-        engine_end_waiting()
+    waiting = begin_waiting()
+    collected = engine_collected_count(members, count)
+    end_waiting(waiting)
+    if collected > <uint64_t>cnp.PyArray_SIZE(into):
+        raise ValueError(f"the PEs bring {collected} elements together, target has {cnp.PyArray_SIZE(into)}")
+    waiting = begin_waiting()
+    status = engine_collect(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), count,
+                            cnp.PyArray_ITEMSIZE(into))
+    end_waiting(waiting)
     check_status(status)
 
 
@@ -168,11 +170,10 @@ def fcollect(target, source, size=None, team=None):
     count = element_count(cnp.PyArray_SIZE(out_of) if size is None else size,
                           cnp.PyArray_SIZE(into) // engine_team_size(members), cnp.PyArray_SIZE(out_of))
     call_checked(members, CALL_FCOLLECT, count, cnp.PyArray_ITEMSIZE(into), 0, 0)
-    with nogil:
-        engine_begin_waiting()
-        status = engine_fcollect(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of),
-                                 count * cnp.PyArray_ITEMSIZE(into))
-        engine_end_waiting()
+    waiting = begin_waiting()
+    status = engine_fcollect(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of),
+                             count * cnp.PyArray_ITEMSIZE(into))
+    end_waiting(waiting)
     check_status(status)
 
 
@@ -206,11 +207,10 @@ def alltoall(target, source, size=None, team=None):
     check_collective(into, out_of)
     count = block_count(members, size, cnp.PyArray_SIZE(into), cnp.PyArray_SIZE(out_of))
     call_checked(members, CALL_ALLTOALL, count, cnp.PyArray_ITEMSIZE(into), 0, 0)
-    with nogil:
-        engine_begin_waiting()
-        status = engine_alltoall(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of),
-                                 count * cnp.PyArray_ITEMSIZE(into))
-        engine_end_waiting()
+    waiting = begin_waiting()
+    status = engine_alltoall(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of),
+                             count * cnp.PyArray_ITEMSIZE(into))
+    end_waiting(waiting)
     check_status(status)
 
 
@@ -233,11 +233,10 @@ def alltoalls(target, source, Py_ssize_t tst=1, Py_ssize_t sst=1, size=None, tea
         raise ValueError(f"strides are counted in elements and must be 1 or more, got tst={tst} and sst={sst}")
     count = block_count(members, size, strided_blocks(into, tst, 1), strided_blocks(out_of, sst, 1))
     call_checked(members, CALL_ALLTOALLS, count, cnp.PyArray_ITEMSIZE(into), tst, sst)
-    with nogil:
-        engine_begin_waiting()
-        status = engine_alltoalls(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), tst, sst, count,
-                                  cnp.PyArray_ITEMSIZE(into))
-        engine_end_waiting()
+    waiting = begin_waiting()
+    status = engine_alltoalls(members, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), tst, sst, count,
+                              cnp.PyArray_ITEMSIZE(into))
+    end_waiting(waiting)
     check_status(status)
 
 
@@ -264,11 +263,10 @@ cdef int combine(object target, object source, int operation, object op, object 
         raise_no_reduction(op, into)
     count = element_count(size, cnp.PyArray_SIZE(into), cnp.PyArray_SIZE(out_of))
     call_checked(members, CALL_REDUCE, count, element, operation, 0)
-    with nogil:
-        engine_begin_waiting()
-        status = engine_reduce(members, <reduction>operation, <enum_element>element, cnp.PyArray_DATA(into),
-                               cnp.PyArray_DATA(out_of), count)
-        engine_end_waiting()
+    waiting = begin_waiting()
+    status = engine_reduce(members, <reduction>operation, <enum_element>element, cnp.PyArray_DATA(into),
+                           cnp.PyArray_DATA(out_of), count)
+    end_waiting(waiting)
     return check_status(status)
 
 
@@ -340,11 +338,10 @@ cdef int scan(object target, object source, object size, object team, bint inclu
         raise TypeError(f"there is no sum for dtype {into.dtype}")
     count = element_count(size, cnp.PyArray_SIZE(into), cnp.PyArray_SIZE(out_of))
     call_checked(members, CALL_SCAN, count, element, inclusive, 0)
-    with nogil:
-        engine_begin_waiting()
-        status = engine_scan(members, <enum_element>element, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), count,
-                             inclusive)
-        engine_end_waiting()
+    waiting = begin_waiting()
+    status = engine_scan(members, <enum_element>element, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), count,
+                         inclusive)
+    end_waiting(waiting)
     return check_status(status)
 
 

@@ -152,10 +152,11 @@ cdef class Ctx:
         members = team_of(team)
         if team is not None:
             channel.membership = (<Team>team).membership
-        channel.options = option_bits
-        if idle_contexts.get(option_bits):
-            channel.handle = (<Channel>idle_contexts[option_bits].pop()).handle
-        elif engine_context_create(option_bits, &channel.handle) != 0:
+        # Without PRIVATE, which would bind the engine's context to this thread, and others may use it later.
+        channel.options = option_bits & ~SHMEM_CTX_PRIVATE
+        if idle_contexts.get(channel.options):
+            channel.handle = (<Channel>idle_contexts[channel.options].pop()).handle
+        elif engine_context_create(channel.options, &channel.handle) != 0:
             raise RuntimeError(f"{engine_vendor().decode()} has no more contexts")
         channel.open = True
         channel.membership.contexts.append(channel)

@@ -115,6 +115,7 @@ cdef extern from "engine/engine.h" nogil:
     void engine_pe_quiet(shmem_ctx_t context, const int *pes, size_t count)
 
     int engine_broadcast(team *team, void *target, const void *source, size_t bytes, int root)
+    uint64_t engine_collected_count(team *team, size_t count)
     int engine_collect(team *team, void *target, const void *source, size_t count, size_t element_bytes)
     int engine_fcollect(team *team, void *target, const void *source, size_t bytes)
     int engine_alltoall(team *team, void *target, const void *source, size_t bytes)

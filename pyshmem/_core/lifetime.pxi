@@ -6,7 +6,7 @@
 # each has dropped, counts, and tells all what has been dropped by all. Where nothing was dropped this costs a look at
 # one word, and it never costs more than what was dropped, however many arrays are alive.
 
-from libc.stdlib cimport malloc, free as c_free, realloc as c_realloc
+from libc.stdlib cimport realloc as c_realloc
 
 cdef enum:
     DROP_BATCH = 256
@@ -174,8 +174,11 @@ cdef void next_batch() noexcept:
     """The oldest of what was dropped, to be read by PE 0."""
     global dropped_count
     cdef Py_ssize_t taken = 0, told = 0
+    cdef allocation *one
     while taken < dropped_count and told < DROP_BATCH:
-        if find_allocation(dropped[taken]) is not NULL:
+        one = find_allocation(dropped[taken])
+        if one is not NULL:
+            give_back_locks(one.address, one.bytes)
             drops.numbers[told] = dropped[taken]
             told += 1
         taken += 1
@@ -242,19 +245,13 @@ cdef int free_dropped() except -1:
     while again:
         if this_pe == 0:
             count_dropped()
-        with nogil:
-            engine_begin_waiting()
-            shmem_barrier_all()
-            engine_end_waiting()
+        meet_all()
         again = drops.again
         for i in range(drops.agreed_count):
             release_after_barrier(drops.agreed[i])
         if again:
             next_batch()
-            with nogil:
-                engine_begin_waiting()
-                shmem_barrier_all()
-                engine_end_waiting()
+            meet_all()
     return 0
 
 
@@ -274,10 +271,9 @@ cdef int release_after_barrier(uint64_t number) except -1:
     if partition:
         shmem_partition_discard(address)
     else:
-        with nogil:
-            engine_begin_waiting()
-            shmem_free(address)
-            engine_end_waiting()
+        waiting = begin_waiting()
+        shmem_free(address)
+        end_waiting(waiting)
     return 0
 
 
@@ -289,20 +285,32 @@ cdef class HeapBlock:
         return self
 
     def __exit__(self, kind, error, trace):
-        cdef uint64_t[4] arguments
+        cdef allocation *one
         cdef list numbers = heaps.pop()
         # A PE that left by an exception may be the only one; what it allocated is freed when all have dropped it.
         if kind is not None or not running:
             return
-        arguments[:] = [len(numbers), 0, 0, 0]
-        engine_announce(engine_team_world(), CALL_FREE_ALL, arguments)
-        with nogil:
-            engine_begin_waiting()
-            shmem_barrier_all()
-            engine_end_waiting()
+        for number in numbers:
+            one = find_allocation(number)
+            if one is not NULL:
+                give_back_locks(one.address, one.bytes)
+        announce(engine_team_world(), CALL_FREE_ALL, len(numbers), 0, 0, 0)
+        meet_all()
         verify_symmetry(engine_team_world())
         for number in numbers:
             release_after_barrier(number)
+
+
+cdef int succeed_in_heap_blocks(uint64_t before, uint64_t after) except -1:
+    """What was resized belongs to the block that it was made in, or to none."""
+    cdef list numbers
+    if heaps:
+        (<list>heaps[len(heaps) - 1]).pop()
+        for block in heaps:
+            numbers = <list>block
+            if before in numbers:
+                numbers[numbers.index(before)] = after
+    return 0
 
 
 def heap():
@@ -323,6 +331,14 @@ def heap():
 
 # ---- are collective calls the same on all PEs? -----------------------------------------------------------------------
 
+cdef inline void announce(pe_set *members, call_kind kind, uint64_t a, uint64_t b, uint64_t c,
+                          uint64_t d) noexcept nogil:
+    """Before a barrier: say what this PE is about to do; the arguments are those of ``call_kind`` in engine.h."""
+    cdef uint64_t[4] arguments
+    arguments[0], arguments[1], arguments[2], arguments[3] = a, b, c, d
+    engine_announce(members, kind, arguments)
+
+
 cdef int verify_symmetry(pe_set *members) except -1:
     """After a barrier that followed ``engine_announce``: raise if the PE before this one did something else."""
     cdef message difference
@@ -333,12 +349,12 @@ cdef int verify_symmetry(pe_set *members) except -1:
 
 cdef int check_symmetry(pe_set *members, call_kind kind, uint64_t a, uint64_t b, uint64_t c, uint64_t d) except -1:
     """With ``PYSHMEM_DEBUG=collectives``, before a collective operation. Collective."""
-    cdef uint64_t[4] arguments
-    arguments[:] = [a, b, c, d]
-    with nogil:
-        engine_begin_waiting()
-        engine_announce(members, kind, arguments)
+    waiting = begin_waiting()
+    announce(members, kind, a, b, c, d)
+    if members == engine_team_world():
+        shmem_barrier_all()         # meets a PE that allocates, or that has come to its end
+    else:
         shmem_ctx_quiet(SHMEM_CTX_DEFAULT)
         engine_team_sync(members)
-        engine_end_waiting()
+    end_waiting(waiting)
     return verify_symmetry(members)

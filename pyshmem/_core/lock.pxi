@@ -36,6 +36,15 @@ cdef long *lock_word(object lock) except NULL:
 cdef dict held_locks = {}           # address -> the thread that has it; engines know PEs only
 
 
+cdef int give_back_locks(char *start, Py_ssize_t bytes) except -1:
+    """Of memory that is about to be freed: what this PE holds there would be held in the next lock at the same place."""
+    if held_locks:
+        for word in [word for word in held_locks if <uintptr_t>start <= word < <uintptr_t>start + bytes]:
+            shmem_clear_lock(<long *><uintptr_t>word)
+            del held_locks[word]
+    return 0
+
+
 cdef bint take_lock(long *word) except *:
     """One try, with the GIL held, since engines do not look at one lock from two threads."""
     if <uintptr_t>word in held_locks or shmem_test_lock(word) != 0:

@@ -76,17 +76,14 @@ cdef SymmetricMemory new_memory(void *address, Py_ssize_t bytes, int partition_i
 
 cdef void *take(Py_ssize_t bytes, size_t alignment, long hints, int partition_id) except? NULL:
     """From a partition or the engine's heap, after telling the others what is wanted and what was dropped; or NULL."""
-    cdef uint64_t[4] arguments
     cdef void *address
-    arguments[0], arguments[1], arguments[2], arguments[3] = bytes, alignment, hints, partition_id
-    engine_announce(engine_team_world(), CALL_ALLOCATE, arguments)
+    announce(engine_team_world(), CALL_ALLOCATE, bytes, alignment, hints, partition_id)
     tell_dropped()
     if partition_id:
         return shmem_partition_reserve(alignment if alignment else 16, bytes, partition_id)
-    with nogil:
-        engine_begin_waiting()
-        address = take_from_engine(bytes, alignment, hints)
-        engine_end_waiting()
+    waiting = begin_waiting()
+    address = take_from_engine(bytes, alignment, hints)
+    end_waiting(waiting)
     return address
 
 
@@ -122,23 +119,21 @@ cdef SymmetricMemory reserve(Py_ssize_t bytes, object align, object hints, objec
 
 cdef void *take_once_more(Py_ssize_t bytes, size_t alignment, long hints, int partition_id) except NULL:
     """There was no room, on all PEs alike: there may be when what was dropped is freed."""
-    cdef void *address = NULL
+    cdef void *address
     meet_after_allocation()
-    if drops_were_freed:
+    while drops_were_freed:
         address = take(bytes, alignment, hints, partition_id)
-    if address is NULL:
-        raise_full(bytes, partition_id)
-    return address
+        if address is not NULL:
+            return address
+        meet_after_allocation()
+    raise_full(bytes, partition_id)
 
 
 cdef bint drops_were_freed = False
 
 
 cdef int meet_after_allocation() except -1:
-    with nogil:
-        engine_begin_waiting()
-        shmem_barrier_all()
-        engine_end_waiting()
+    meet_all()
     return settle()
 
 
@@ -242,7 +237,6 @@ def free(mem):
     """
     cdef SymmetricMemory memory
     cdef allocation *one
-    cdef uint64_t[4] arguments
     check_running()
     memory = memory_to_free(mem)
     if not memory.live:
@@ -251,13 +245,10 @@ def free(mem):
     one = find_allocation(memory.number)
     if one is NULL:
         return
-    arguments[0], arguments[1], arguments[2], arguments[3] = memory.number, memory.bytes, memory.partition, 0
-    engine_announce(engine_team_world(), CALL_FREE, arguments)
+    give_back_locks(memory.address, memory.bytes)
+    announce(engine_team_world(), CALL_FREE, memory.number, memory.bytes, memory.partition, 0)
     if memory.partition:
-        with nogil:
-            engine_begin_waiting()
-            shmem_barrier_all()
-            engine_end_waiting()
+        meet_all()
         verify_symmetry(engine_team_world())
         release_after_barrier(memory.number)
     else:
@@ -290,7 +281,6 @@ def realloc(mem, shape, *, dtype=None):
     cdef SymmetricMemory memory, moved
     cdef layout wanted
     cdef cnp.dtype kind
-    cdef uint64_t[4] arguments
     cdef allocation *one
     cdef void *address
     check_running()
@@ -304,13 +294,12 @@ def realloc(mem, shape, *, dtype=None):
         complete(moved, False)
         free(mem)
     else:
-        arguments[0], arguments[1], arguments[2], arguments[3] = memory.number, wanted.bytes, memory.partition, 0
-        engine_announce(engine_team_world(), CALL_RESIZE, arguments)
-        with nogil:
-            engine_begin_waiting()
-            address = shmem_realloc(memory.address, wanted.bytes)
-            shmem_barrier_all()
-            engine_end_waiting()
+        give_back_locks(memory.address, memory.bytes)
+        announce(engine_team_world(), CALL_RESIZE, memory.number, wanted.bytes, memory.partition, 0)
+        waiting = begin_waiting()
+        address = shmem_realloc(memory.address, wanted.bytes)
+        shmem_barrier_all()
+        end_waiting(waiting)
         verify_symmetry(engine_team_world())
         if address is NULL:
             raise_full(wanted.bytes, memory.partition)
@@ -319,4 +308,5 @@ def realloc(mem, shape, *, dtype=None):
             forget_allocation(one)
         memory.live = False
         moved = new_memory(address, wanted.bytes, memory.partition)
+        succeed_in_heap_blocks(memory.number, moved.number)
     return array_on(moved, kind, &wanted, False) if cnp.PyArray_Check(mem) else memoryview(moved)

@@ -1,8 +1,11 @@
 # Chapter "Memory Ordering Routines".
 
-cdef inline void forget_pending(Channel channel):
-    if channel.pending:
-        del channel.pending[:]      # clear() would look the method up
+cdef inline list begun_on(Channel channel):
+    """What the quiet that follows completes, to be dropped after it; what other threads begin meanwhile is not in it."""
+    cdef list begun = channel.pending
+    if begun:
+        channel.pending = []
+    return begun
 
 
 def fence(ctx=None):
@@ -28,9 +31,9 @@ def quiet(ctx=None):
     cdef Channel channel
     check_running()
     channel = channel_of(ctx)
+    begun = begun_on(channel)
     with nogil:
         shmem_ctx_quiet(channel.handle)
-    forget_pending(channel)
 
 
 def pe_quiet(target_pes, ctx=None):

@@ -62,9 +62,42 @@ def mark_stopped():
     running = 0
 
 
-def is_running():
-    """Whether operations may be called."""
-    return bool(running)
+cdef extern from *:
+    """
+    /* Giving the GIL up and taking it again costs more than the smallest collectives; alone there is nobody to take it. */
+    static inline PyThreadState *pyshmem_let_threads_run(void)
+    {
+    #ifndef Py_GIL_DISABLED
+        PyThreadState *thread = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+        if (thread && !PyThreadState_Next(thread))
+            return NULL;
+    #endif
+        return PyEval_SaveThread();
+    }
+    """
+    ctypedef struct PyThreadState:
+        pass
+    PyThreadState *pyshmem_let_threads_run() noexcept
+    void PyEval_RestoreThread(PyThreadState *state) noexcept
+
+
+cdef inline PyThreadState *begin_waiting() noexcept:
+    """Before a call that waits for other PEs: other Python threads run meanwhile, and Ctrl-C ends the job."""
+    engine_begin_waiting()
+    return pyshmem_let_threads_run()
+
+
+cdef inline void end_waiting(PyThreadState *waiting) noexcept:
+    if waiting is not NULL:
+        PyEval_RestoreThread(waiting)
+    engine_end_waiting()
+
+
+cdef void meet_all() noexcept:
+    """A barrier of all PEs."""
+    waiting = begin_waiting()
+    shmem_barrier_all()
+    end_waiting(waiting)
 
 
 def watch_interrupts():

@@ -34,6 +34,26 @@ cdef uint64_t signal_value(object value) except? 0:
     return number
 
 
+ctypedef void put_signal_function(shmem_ctx_t context, void *target, const void *source, size_t bytes,
+                                  uint64_t *signal, uint64_t value, int operation, int pe) noexcept nogil
+
+
+cdef cnp.ndarray put_with_signal(object target, object source, Py_ssize_t pe, object signal, object value, object sigop,
+                                 object size, object ctx, put_signal_function *function):
+    """A put with a signal, blocking or not; the array that is read."""
+    cdef shmem_ctx_t context
+    cdef uint64_t *word = signal_word(signal)
+    cdef int operation = signal_operation(sigop), world_pe
+    cdef uint64_t operand = signal_value(value)
+    cdef cnp.ndarray into = as_array(target, "target"), out_of = as_array(source, "source")
+    cdef Py_ssize_t bytes = check_pair(into, out_of, size) * cnp.PyArray_ITEMSIZE(into)
+    check_symmetric(into, "target")
+    world_pe = route(ctx, pe, &context)
+    with nogil:
+        function(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), bytes, word, operand, operation, world_pe)
+    return out_of
+
+
 def put_signal(target, source, Py_ssize_t pe, signal, value, sigop, size=None, ctx=None):
     """``put()``, and after the data is there, change a signal on the same PE (specification: ``shmem_put_signal``).
 
@@ -48,17 +68,7 @@ def put_signal(target, source, Py_ssize_t pe, signal, value, sigop, size=None, c
     sigop : SIGNAL
         ``SIGNAL.SET`` or ``SIGNAL.ADD``.
     """
-    cdef shmem_ctx_t context
-    cdef uint64_t *word = signal_word(signal)
-    cdef int operation = signal_operation(sigop), world_pe
-    cdef uint64_t operand = signal_value(value)
-    cdef cnp.ndarray into = as_array(target, "target"), out_of = as_array(source, "source")
-    cdef Py_ssize_t bytes = check_pair(into, out_of, size) * cnp.PyArray_ITEMSIZE(into)
-    check_symmetric(into, "target")
-    world_pe = route(ctx, pe, &context)
-    with nogil:
-        engine_put_signal(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), bytes, word, operand, operation,
-                          world_pe)
+    put_with_signal(target, source, pe, signal, value, sigop, size, ctx, engine_put_signal)
 
 
 def put_signal_nbi(target, source, Py_ssize_t pe, signal, value, sigop, size=None, ctx=None):
@@ -69,36 +79,26 @@ def put_signal_nbi(target, source, Py_ssize_t pe, signal, value, sigop, size=Non
     target, source, pe, signal, value, sigop, size, ctx
         As for ``put_signal``.
     """
+    keep(ctx, put_with_signal(target, source, pe, signal, value, sigop, size, ctx, engine_put_signal_nbi))
+
+
+cdef int change_signal(object signal, object value, int operation, Py_ssize_t pe, object ctx) except -1:
     cdef shmem_ctx_t context
     cdef uint64_t *word = signal_word(signal)
-    cdef int operation = signal_operation(sigop), world_pe
     cdef uint64_t operand = signal_value(value)
-    cdef cnp.ndarray into = as_array(target, "target"), out_of = as_array(source, "source")
-    cdef Py_ssize_t bytes = check_pair(into, out_of, size) * cnp.PyArray_ITEMSIZE(into)
-    check_symmetric(into, "target")
-    world_pe = route(ctx, pe, &context)
-    with nogil:
-        engine_put_signal_nbi(context, cnp.PyArray_DATA(into), cnp.PyArray_DATA(out_of), bytes, word, operand,
-                              operation, world_pe)
-    keep(ctx, out_of)
+    cdef int world_pe = route(ctx, pe, &context)
+    engine_signal(context, word, operand, operation, world_pe)
+    return 0
 
 
 def signal_set(signal, value, Py_ssize_t pe, ctx=None):
     """Set a signal on a PE (specification: ``shmem_signal_set``)."""
-    cdef shmem_ctx_t context
-    cdef uint64_t *word = signal_word(signal)
-    cdef uint64_t operand = signal_value(value)
-    cdef int world_pe = route(ctx, pe, &context)
-    engine_signal(context, word, operand, ENGINE_SIGNAL_SET, world_pe)
+    change_signal(signal, value, ENGINE_SIGNAL_SET, pe, ctx)
 
 
 def signal_add(signal, value, Py_ssize_t pe, ctx=None):
     """Add to a signal on a PE (specification: ``shmem_signal_add``)."""
-    cdef shmem_ctx_t context
-    cdef uint64_t *word = signal_word(signal)
-    cdef uint64_t operand = signal_value(value)
-    cdef int world_pe = route(ctx, pe, &context)
-    engine_signal(context, word, operand, ENGINE_SIGNAL_ADD, world_pe)
+    change_signal(signal, value, ENGINE_SIGNAL_ADD, pe, ctx)
 
 
 def signal_fetch(signal):

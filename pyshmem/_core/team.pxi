@@ -30,7 +30,8 @@ cdef pe_set *members_of(Membership membership) except NULL:
         return engine_team_shared()
     if membership.members is NULL:
         raise RuntimeError(
-            "this PE is not a member of the team" if membership.kind == TEAM_OF_NONE else "the team was destroyed"
+            "this PE is not a member of the team, or has destroyed it" if membership.kind == TEAM_OF_NONE
+            else "the team was destroyed"
         )
     return membership.members
 
@@ -150,10 +151,9 @@ cdef class Team:
             (<Channel>context).close()
         made_teams.remove(membership)
         members, membership.members = membership.members, NULL
-        with nogil:
-            engine_begin_waiting()
-            engine_team_destroy(members)
-            engine_end_waiting()
+        waiting = begin_waiting()
+        engine_team_destroy(members)
+        end_waiting(waiting)
 
     def my_pe(self):
         """The number of this PE in the team (``shmem_team_my_pe``)."""
@@ -233,10 +233,9 @@ cdef class Team:
             )
         if check_collectives:
             check_symmetry(parent, CALL_SPLIT, start, stride, wanted, 0)
-        with nogil:
-            engine_begin_waiting()
-            status = engine_team_split_strided(parent, <int>start, <int>stride, <int>wanted, contexts, &result, &reason)
-            engine_end_waiting()
+        waiting = begin_waiting()
+        status = engine_team_split_strided(parent, <int>start, <int>stride, <int>wanted, contexts, &result, &reason)
+        end_waiting(waiting)
         if status != 0:
             raise RuntimeError(reason.text.decode())
         return made_team(result)
@@ -269,10 +268,9 @@ cdef class Team:
         xrange = min(xrange, engine_team_size(parent))
         if check_collectives:
             check_symmetry(parent, CALL_SPLIT, xrange, 0, 0, 0)
-        with nogil:
-            engine_begin_waiting()
-            status = engine_team_split_2d(parent, <int>xrange, x_contexts, y_contexts, &row, &column, &reason)
-            engine_end_waiting()
+        waiting = begin_waiting()
+        status = engine_team_split_2d(parent, <int>xrange, x_contexts, y_contexts, &row, &column, &reason)
+        end_waiting(waiting)
         if status != 0:
             raise RuntimeError(reason.text.decode())
         return made_team(row), made_team(column)

@@ -1,4 +1,6 @@
 /* Collectives on teams: the engine's own where it has one for the case, else the one we supply. */
+#define _GNU_SOURCE
+#include "../state.h"
 #include "collectives.h"
 
 /* What the engine did, or else the supplied form. */
@@ -19,6 +21,19 @@ int engine_broadcast(struct team *team, void *target, const void *source, size_t
         return 0;
     NATIVE_OR(native_broadcast(team, target, source, bytes, root),
               supplied_broadcast(team, target, source, bytes, root))
+}
+
+uint64_t engine_collected_count(struct team *team, size_t count)
+{
+    /* Two words in turn: when a member comes for the next time, all have read the one before. */
+    uint64_t *word = &team_area(team)->words[COLLECT_WORD + team->collects++ % 2], theirs, sum = 0;
+    *word = count;
+    engine_team_sync(team);
+    for (int pe = 0; pe < team->size; pe++) {
+        shmem_getmem(&theirs, word, sizeof theirs, team->members[pe]);
+        sum += theirs;
+    }
+    return sum;
 }
 
 /* Members may bring different amounts, and none at all. */

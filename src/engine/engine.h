@@ -159,6 +159,9 @@ enum reduction {
 /* All return 0, or -1: no ordinary memory for a supplied form, or the engine's failed; addresses are symmetric. */
 int engine_broadcast(struct team *team, void *target, const void *source, size_t bytes, int root);
 int engine_collect(struct team *team, void *target, const void *source, size_t count, size_t element_bytes);
+
+/* The elements that all members bring to a collect. Collective. */
+uint64_t engine_collected_count(struct team *team, size_t count);
 int engine_fcollect(struct team *team, void *target, const void *source, size_t bytes);
 int engine_alltoall(struct team *team, void *target, const void *source, size_t bytes);
 int engine_alltoalls(struct team *team, void *target, const void *source, ptrdiff_t target_stride,

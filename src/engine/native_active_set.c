@@ -24,16 +24,22 @@ struct work_area {
     char data[WORK_BYTES];
 };
 
-/* A ring of areas; once round, all PEs meet, so that the first is free again on all of them. */
+/* A ring of areas, of which those from the oldest to the next may be in use on another PE; when it is full, all meet. */
 static struct work_area *next_area(void)
 {
     struct engine_state *state = &library.engine;
-    if (state->next_area == AREAS) {
+    struct work_area *area = (struct work_area *)state->work_areas + state->next_area;
+    int after = (state->next_area + 1) % AREAS;
+    if (after == state->oldest_area) {
         shmem_sync_all();
-        state->next_area = 0;
+        state->oldest_area = state->next_area;
     }
-    return &((struct work_area *)state->work_areas)[state->next_area++];
+    state->next_area = after;
+    return area;
 }
+
+/* After a collective that brought something from every PE: all have left those before it. */
+static void heard_from_all(void) { library.engine.oldest_area = (library.engine.next_area + AREAS - 1) % AREAS; }
 
 int native_attach(struct message *message)
 {
@@ -47,7 +53,7 @@ int native_attach(struct message *message)
         for (int word = 0; word < SYNC_WORDS; word++)
             area[i].sync[word] = SHMEM_SYNC_VALUE;
     library.engine.work_areas = area;
-    library.engine.next_area = 0;
+    library.engine.next_area = library.engine.oldest_area = 0;
     shmem_barrier_all();
     return 0;
 }
@@ -69,6 +75,7 @@ void native_detach(void)
             size_t now = count - done < piece ? count - done : piece;                                                  \
             shmem_##name##_##operation##_to_all((type *)target + done, (const type *)source + done, (int)now, 0, 0,    \
                                                 library.engine.n_pes, (void *)area->data, area->sync);                 \
+            heard_from_all();                                                                                          \
         }                                                                                                              \
     }
 
@@ -139,6 +146,7 @@ enum native native_broadcast(struct team *team, void *target, const void *source
             return NATIVE_NONE;                                                                                        \
         (word == 8 ? shmem_##name##64 : shmem_##name##32)(target, source, bytes / word, 0, 0, library.engine.n_pes,    \
                                                           next_area()->sync);                                          \
+        heard_from_all();                                                                                              \
         return NATIVE_DONE;                                                                                            \
     }
 
@@ -164,6 +172,7 @@ enum native native_alltoalls(struct team *team, void *target, const void *source
         return NATIVE_NONE;
     (word == 8 ? shmem_alltoalls64 : shmem_alltoalls32)(target, source, target_stride, source_stride, count, 0, 0,
                                                         library.engine.n_pes, next_area()->sync);
+    heard_from_all();
     return NATIVE_DONE;
 }
 

@@ -43,6 +43,7 @@ static void disseminate(struct team *team)
 {
     struct team_area *area = team_area(team);
     uint64_t meeting = ++team->meetings;
+    shmem_fence(); /* no number of the meeting before arrives after one of this */
     for (int64_t round = 0, distance = 1; distance < team->size; round++, distance *= 2) {
         int next = team->members[(team->me + distance) % team->size];
         shmem_ulong_atomic_set((unsigned long *)&area->arrived[round], meeting, next);
@@ -131,11 +132,14 @@ static struct team *new_team(const struct team *parent, int start, int stride, i
 }
 
 #if ENGINE_HAS_TEAMS
-/* The engine's own team of the same members; it may refuse, on all alike, and then ours does without. */
+/*
+ * The engine's own team of the same members; it may refuse, on all alike, and then ours does without.  None of one
+ * PE: reductions on it keep those on other teams from ending in Sandia OpenSHMEM 1.5.
+ */
 static void split_native(const struct team *parent, int start, int stride, int size, struct team *team)
 {
     shmem_team_t native = SHMEM_TEAM_INVALID;
-    if (stride < 1 || parent->native == SHMEM_TEAM_INVALID ||
+    if (size < 2 || stride < 1 || parent->native == SHMEM_TEAM_INVALID ||
         shmem_team_split_strided(parent->native, start, stride, size, NULL, 0, &native) != 0)
         native = SHMEM_TEAM_INVALID;
     if (team)
@@ -146,9 +150,14 @@ static void split_native(const struct team *parent, int start, int stride, int s
 #if ENGINE_HAS_TEAMS
 static void split_native_2d(const struct team *parent, int range, struct team *x, struct team *y)
 {
-    if (parent->native != SHMEM_TEAM_INVALID &&
-        shmem_team_split_2d(parent->native, range, NULL, 0, &x->native, NULL, 0, &y->native) != 0)
-        x->native = y->native = SHMEM_TEAM_INVALID;
+    int rows = (parent->size + range - 1) / range;
+    for (int row = 0; row < rows; row++) {
+        int length = row < rows - 1 ? range : parent->size - row * range;
+        split_native(parent, row * range, 1, length, row == parent->me / range ? x : NULL);
+    }
+    for (int column = 0; column < range; column++)
+        split_native(parent, column, range, (parent->size - column + range - 1) / range,
+                     column == parent->me % range ? y : NULL);
 }
 #endif
 

@@ -10,6 +10,7 @@ enum {
     TEAM_LIMIT = 256,   /* alive at once on one PE, the predefined ones included */
     TEAM_ROUNDS = 31,   /* of a dissemination: 2^31 members */
     TEAM_WORDS = 8,
+    COLLECT_WORD = 6,   /* and the next: how much a member brings to a collect */
     TEAM_MASK_WORDS = TEAM_LIMIT / 64
 };
 
@@ -33,6 +34,7 @@ struct team {
     int slot;           /* in the table of areas */
     uint64_t meetings;  /* how often its members have synchronised */
     uint64_t calls;     /* how many were announced */
+    uint64_t collects;
     uint64_t *next;     /* where the next member looks for announcements, by loads and stores; NULL: not reachable so */
     const int *members; /* numbers in the world, by number in the team */
 #if ENGINE_HAS_TEAMS

@@ -142,6 +142,16 @@ shmem.put(left, np.full(10, 2), me)  # a block that failed frees nothing
 shmem.barrier_all()
 assert left.tolist() == [2] * 10
 del left
+outer = shmem.zeros(4, partition="side")
+with shmem.heap():
+    outer = shmem.realloc(outer, 8)  # belongs where it was made
+    grown = shmem.realloc(shmem.zeros(4, partition="side"), 8)
+outer[...] = 3
+assert outer.sum() == 24
+with pytest.raises(shmem.FreedError):
+    shmem.put(grown, np.zeros(8), me)
+shmem.free(outer)
+del grown
 for turn in range(4):  # and blocks leave nothing behind
     with shmem.heap():
         rows = [shmem.zeros(30_000, "u1", partition="side") for _ in range(10)]

@@ -20,7 +20,7 @@ from pyshmem import TEAM_WORLD
 shmem.init(partitions={"side": "size=1M"})
 me, count = shmem.my_pe(), shmem.n_pes()
 everyone = range(count)
-EXAMPLES = 15 if shmem.info_get_name().startswith("Sandia") else 40
+EXAMPLES = 15 if shmem.info_get_name().startswith("Sandia") else 100
 LENGTH = 48
 PART = LENGTH // count
 DTYPES = ["i2", "i4", "u8", "f8", "D"]
