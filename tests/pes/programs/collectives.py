@@ -69,6 +69,18 @@ for dtype in ["i1", "i2", "i4", "f8", "D", "g", "G", "S1", "?"]:
         shmem.free(source)
         shmem.free(target)
 
+# what all bring together must fit, and what differs between PEs may
+source, target = shmem.full(4, me, dtype="i8"), shmem.full(4 * count - 1, -1, dtype="i8")
+with pytest.raises(ValueError, match=f"bring {4 * count} elements together, target has {4 * count - 1}"):
+    shmem.collect(target, source)
+assert (target == -1).all()
+shmem.barrier_all()
+shmem.collect(target, source, 3 if me == count - 1 else 4)
+assert target.tolist() == np.repeat(np.arange(count), 4)[:-1].tolist()
+shmem.barrier_all()
+shmem.free(source)
+shmem.free(target)
+
 # many in a row without a barrier between them, more than any ring of work areas holds
 source = shmem.full(1, me, dtype="i8")
 targets = [shmem.zeros(1, dtype="i8") for _ in range(100)]
