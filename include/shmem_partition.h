@@ -4,7 +4,8 @@
  * A partition is a symmetric heap of its own, in a kind of memory that the user
  * chose.  Partitions are defined in the environment,
  *
- *     SHMEM_SYMMETRIC_PARTITION<ID>=size=<size>[:kind=<kind>][:policy=<policy>][:pgsize=<size>][:name=<name>]
+ *     SHMEM_SYMMETRIC_PARTITION<ID>=size=<size>[:kind=<kind>[+<kind>...]][:policy=<policy>[,local|,all]]
+ *                                   [:pgsize=<size>|THP][:name=<name>][:fallback=<name>]
  *
  * or by shmem_partition_define() before shmem_init(), and come up with
  * shmem_init() or shmem_init_thread().  Link with the flags of
@@ -73,7 +74,7 @@ void *shmem_partition_malloc(size_t size, int partition_id);
 void *shmem_partition_align(size_t alignment, size_t size, int partition_id);
 void *shmem_partition_calloc(size_t count, size_t size, int partition_id);
 
-/* Stays in the partition it is in; on NULL the old memory is untouched. */
+/* Stays in the partition it is in (or goes to its fallback, if it is full); on NULL the old memory is untouched. */
 void *shmem_partition_realloc(void *ptr, size_t size);
 
 /* NULL is ignored; what is not the start of a live allocation is reported, and nothing changes. */
@@ -100,17 +101,21 @@ int shmem_partition_discard(void *ptr);
 typedef struct shmem_partition_info {
     int id;
     char name[SHMEM_PARTITION_NAME_SIZE];
-    char kind[16];     /* "FASTMEM" */
+    char kind[64];     /* "FASTMEM", or a sum: "FASTMEM+DDR" */
     char policy[16];   /* "MANDATORY"; empty: no binding */
     char origin[40];   /* who defined it: "environment", "program", ... */
     char nodes[256];   /* the NUMA nodes that it is bound to on this PE: "4-7"; empty: not bound */
     int fell_back;     /* PREFERRED, and the kind is absent on this node */
-    size_t page_size;  /* bytes */
+    size_t page_size;  /* bytes, of the pages that are there */
+    size_t huge_bytes; /* in huge pages of any sort, as the kernel said at init */
+    int transparent;   /* and they are transparent ones */
     size_t size;       /* bytes per PE, as defined */
     size_t used;       /* in live allocations, rounded up to the allocator's grain */
     size_t peak;       /* the largest `used` so far */
     size_t largest_free;
     size_t live;       /* number of live allocations */
+    char fallback[SHMEM_PARTITION_NAME_SIZE]; /* the partition that takes what does not fit; empty: none */
+    size_t diverted;   /* how many allocations it took so far */
     void *base;        /* on this PE */
 } shmem_partition_info_t;
 

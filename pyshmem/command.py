@@ -6,8 +6,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from tabulate import tabulate
-
 from pyshmem import build, launch
 
 RUN_DESCRIPTION = """\
@@ -112,6 +110,8 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
 
 
 def _info(options: argparse.Namespace, rest: list[str]) -> int:
+    from tabulate import tabulate
+
     print(tabulate(build.rows(), tablefmt="plain", disable_numparse=True))
     return 0
 

@@ -21,15 +21,18 @@ class PartitionSpec:
     size : int or str
         Bytes per PE, or as in the environment: ``"512M"``.
     kind : str, optional
-        ``DEFAULT``, ``FASTMEM``, ``DDR``, ``MCDRAM``, ``HBM``, ``NODES(4-7)``.
+        ``DEFAULT``, ``FASTMEM``, ``DDR``, ``MCDRAM``, ``HBM``, ``CAPACITY``, ``CXL``, ``NVM``, ``GPU``,
+        ``NODES(4-7)``, or a sum: ``FASTMEM+DDR``.
     policy : str, optional
-        ``MANDATORY``, ``PREFERRED`` or ``INTERLEAVED``.
+        ``MANDATORY``, ``PREFERRED`` or ``INTERLEAVED``, alone or with ``,local`` or ``,all`` after it.
     pgsize : int or str, optional
-        Page size.
+        Page size, ``2M`` or ``1G``, or ``THP`` for transparent huge pages.
     name : str, optional
         The default is ``partition<ID>``.
     id : int, optional
         1 to 127; the default is the lowest free one from 2 up.
+    fallback : str, optional
+        The name of the partition that takes what does not fit.
     """
 
     size: int | str
@@ -38,10 +41,12 @@ class PartitionSpec:
     pgsize: int | str | None = None
     name: str | None = None
     id: int | None = None
+    fallback: str | None = None
 
     def text(self) -> str:
         """The definition as an environment variable would hold it."""
-        pairs = [("size", self.size), ("kind", self.kind), ("policy", self.policy), ("pgsize", self.pgsize)]
+        pairs = [("size", self.size), ("kind", self.kind), ("policy", self.policy), ("pgsize", self.pgsize),
+                 ("fallback", self.fallback)]
         return ":".join(f"{key}={value}" for key, value in pairs if value is not None)
 
 
@@ -115,6 +120,9 @@ class Partition:
     origin = property(lambda self: str(self._record()["origin"]), doc="Who defined it.")
     nodes = property(lambda self: str(self._record()["nodes"]), doc="NUMA nodes it is bound to here: '4-7', or ''.")
     page_size = property(lambda self: int(self._record()["page_size"]), doc="Bytes of a page.")
+    fallback = property(lambda self: str(self._record()["fallback"]), doc="The partition that takes what does not fit.")
+    diverted = property(lambda self: int(self._record()["diverted"]), doc="Number of allocations that it took.")
+    huge_bytes = property(lambda self: int(self._record()["huge_bytes"]), doc="Bytes in huge pages, seen at init.")
     fell_back = property(lambda self: bool(self._record()["fell_back"]), doc="PREFERRED, and the kind is absent here.")
 
     def placement(self, array: NDArray[Any] | None = None) -> dict[int | None, int]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from tabulate import tabulate
 
 from pyshmem import sizes
 from pyshmem._core import binding
@@ -25,6 +24,8 @@ def table(which: Iterable[Partition]) -> str:
     chosen = [one for one in which if one.id in records]
     if not chosen:
         return "no partitions"
+    from tabulate import tabulate  # few programs print a table, and it takes longer to load than the rest
+
     rows = [_row(records[one.id]) for one in chosen]
     # The headings as a row of their own: tabulate would pad its own headings beyond 80 columns.
     lines = [tabulate([HEADINGS, *rows], tablefmt="plain", disable_numparse=True)]
@@ -35,8 +36,16 @@ def table(which: Iterable[Partition]) -> str:
 def _row(record: dict[str, Any]) -> tuple[str, ...]:
     amounts = (sizes.short(record[key]) for key in ("size", "used", "peak", "largest_free"))
     policy = record["policy"] or "-"
-    return (str(record["id"]), record["name"], *amounts, record["kind"], policy, sizes.short(record["page_size"]),
+    return (str(record["id"]), record["name"], *amounts, record["kind"], policy, _page(record),
             record["nodes"] or "-")
+
+
+def _allocations(number: int) -> str:
+    return "1 allocation" if number == 1 else f"{number} allocations"
+
+
+def _page(record: dict[str, Any]) -> str:
+    return "THP" if record["transparent"] else sizes.short(record["page_size"])
 
 
 def _notes(one: Partition, record: dict[str, Any]) -> list[str]:
@@ -45,6 +54,8 @@ def _notes(one: Partition, record: dict[str, Any]) -> list[str]:
         notes.append(f"{' ' * len(one.name)}  all PEs: {_describe_spread(_spread[one.id])}")
     if record["fell_back"]:
         notes.append(f"{' ' * len(one.name)}  no {record['kind']} on this node: PREFERRED fell back to DRAM")
+    if record["diverted"]:
+        notes.append(f"{' ' * len(one.name)}  full: {_allocations(record['diverted'])} went to {record['fallback']}")
     if record["origin"] != "program":
         notes.append(f"{' ' * len(one.name)}  defined by the {record['origin']}")
     return notes
@@ -115,7 +126,10 @@ def at_init() -> None:
     """Count pages once partitions exist; with ``PYSHMEM_REPORT=1`` PE 0 prints the table. Collective."""
     if not binding.partition_records():
         return
+    if os.environ.get("PYSHMEM_REPORT", "0") in ("", "0"):
+        count_all()
+        return
     text = report()
-    if os.environ.get("PYSHMEM_REPORT", "0") not in ("", "0") and binding.my_pe() == 0:
+    if binding.my_pe() == 0:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()

@@ -33,15 +33,40 @@ static void report_refusal(const char *function)
 
 static void *say_full(const struct partition *partition, size_t size, enum heap_fault fault)
 {
+    struct message *message = &library.partitions.message;
     struct heap_figures figures;
     char asked[32], largest[32], unused[32], whole[32];
     if (fault == HEAP_NO_RECORD)
         return refuse("no ordinary memory for the records of partition \"%s\"", partition->definition.name);
     heap_figures(partition->heap, &figures);
-    return refuse("partition %d \"%s\" is full: asked for %s, largest free block %s, free %s of %s",
-                  partition->definition.id, partition->definition.name, message_size(asked, size),
-                  message_size(largest, figures.largest_free), message_size(unused, figures.size - figures.used),
-                  message_size(whole, figures.size));
+    message_set(message, "partition %d \"%s\" is full: asked for %s, largest free block %s, free %s of %s",
+                partition->definition.id, partition->definition.name, message_size(asked, size),
+                message_size(largest, figures.largest_free), message_size(unused, figures.size - figures.used),
+                message_size(whole, figures.size));
+    while ((partition = partition->fallback)) {
+        heap_figures(partition->heap, &figures);
+        message_add(message, "; so is its fallback \"%s\", largest free block %s of %s", partition->definition.name,
+                    message_size(largest, figures.largest_free), message_size(whole, figures.size));
+    }
+    return NULL;
+}
+
+/* From the partition, or else from the fallbacks of it: the same on all PEs, as all have the same blocks. */
+static char *take(struct partition *first, size_t size, size_t alignment)
+{
+    enum heap_fault fault = HEAP_FULL, first_fault = HEAP_FULL;
+    for (struct partition *partition = first; partition; partition = partition->fallback) {
+        if (alignment > partition->alignment)
+            continue;
+        size_t offset = heap_allocate(partition->heap, size, alignment, &fault);
+        if (offset != HEAP_NONE) {
+            first->diverted += partition != first;
+            return partition->base + offset;
+        }
+        if (partition == first)
+            first_fault = fault;
+    }
+    return say_full(first, size, first_fault);
 }
 
 void *shmem_partition_reserve(size_t alignment, size_t size, int partition_id)
@@ -58,9 +83,7 @@ void *shmem_partition_reserve(size_t alignment, size_t size, int partition_id)
     if (alignment > partition->alignment)
         return refuse("alignment %zu is above %zu, the largest that is the same on all PEs in partition %d \"%s\"",
                       alignment, partition->alignment, partition_id, partition->definition.name);
-    enum heap_fault fault;
-    size_t offset = heap_allocate(partition->heap, size, alignment, &fault);
-    return offset == HEAP_NONE ? say_full(partition, size, fault) : partition->base + offset;
+    return take(partition, size, alignment);
 }
 
 static void *allocate(size_t alignment, size_t size, int partition_id, const char *function)
@@ -152,13 +175,12 @@ void shmem_partition_free(void *pointer)
 
 static void *move_to_larger(struct partition *partition, char *old, size_t old_size, size_t size)
 {
-    enum heap_fault fault;
-    size_t offset = heap_allocate(partition->heap, size, HEAP_ALIGNMENT, &fault);
-    if (offset == HEAP_NONE)
-        return say_full(partition, size, fault);
-    memcpy(partition->base + offset, old, old_size < size ? old_size : size);
+    char *moved = take(partition, size, HEAP_ALIGNMENT);
+    if (!moved)
+        return NULL;
+    memcpy(moved, old, old_size < size ? old_size : size);
     heap_free(partition->heap, (size_t)(old - partition->base));
-    return partition->base + offset;
+    return moved;
 }
 
 void *shmem_partition_realloc(void *pointer, size_t size)

@@ -7,6 +7,7 @@
 #include "blocks.h"
 
 #include "neighbours.h"
+#include "pages.h"
 #include "placement.h"
 #include "preparation.h"
 #include "state.h"
@@ -14,10 +15,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static size_t whole_pages(size_t size)
+/* Blocks that start at different offsets on different PEs would not be symmetric. */
+static int check_offsets(struct message *message)
 {
-    size_t page = placement_page_size();
-    return (size + page - 1) / page * page;
+    struct partition_state *state = &library.partitions;
+    long *offset = engine()->calloc(4, sizeof *offset);
+    int status = 0;
+    if (!offset) {
+        message_set(message, "the symmetric heap has no room to compare the places of partitions");
+        return -1;
+    }
+    for (int i = 0; i < state->count; i++) {
+        offset[0] = state->partition[i].base - (char *)library.engine.team_areas;
+        offset[1] = -offset[0];
+        shmem_barrier_all();
+        engine_reduce(engine_team_world(), REDUCTION_MAX, ELEMENT_LONG, offset + 2, offset, 2);
+        if (offset[2] != -offset[3] && status == 0) {
+            message_set(message, "the heap of %s lies at addresses that differ between PEs by less than the page size of "
+                                 "partition \"%s\"; ask for smaller pages", engine_vendor(),
+                        state->partition[i].definition.name);
+            status = -1;
+        }
+    }
+    engine()->free(offset);
+    return status;
 }
 
 int blocks_allocate(struct message *message)
@@ -28,7 +49,8 @@ int blocks_allocate(struct message *message)
         struct partition *partition = &state->partition[i];
         partition->definition = state->definitions.entry[i];
         partition->alignment = preparation_alignment(&partition->definition);
-        partition->block_bytes = whole_pages(partition->definition.size);
+        partition->block_bytes = preparation_block_bytes(&partition->definition);
+        partition->page_size = placement_page_size();
         partition->base = engine()->align(partition->alignment, partition->block_bytes);
         if (!partition->base) {
             message_set(message,
@@ -41,7 +63,16 @@ int blocks_allocate(struct message *message)
         }
         state->count = i + 1;
     }
-    return 0;
+    return check_offsets(message);
+}
+
+void blocks_join_fallbacks(void)
+{
+    struct partition_state *state = &library.partitions;
+    for (int i = 0; i < state->count; i++)
+        for (int j = 0; j < state->count; j++)
+            if (strcmp(state->partition[i].definition.fallback, state->partition[j].definition.name) == 0)
+                state->partition[i].fallback = &state->partition[j];
 }
 
 /* Said once on every node. */
@@ -52,23 +83,44 @@ static void warn(const struct partition *partition, const char *reason, const ch
                 consequence);
 }
 
+/* Of a sum, the kinds that are there: a bit for each. */
+static unsigned kinds_present(const struct definition *definition, const struct cpuset *cpus)
+{
+    struct nodeset nodes;
+    struct message unused;
+    unsigned present = 0;
+    for (unsigned kind = 1; kind <= definition->kinds; kind <<= 1)
+        if (definition->kinds & kind && topology_select(library.partitions.table, kind, &definition->nodes, cpus, true,
+                                                        &nodes, &unused) == 0)
+            present |= kind;
+    return present;
+}
+
+/* The kinds that are there, or else ordinary memory, or on a node without that, anything. */
+static void fall_back(struct partition *partition, const struct cpuset *cpus, const struct message *reason)
+{
+    const struct definition *definition = &partition->definition;
+    struct message unused;
+    unsigned present = kinds_present(definition, cpus);
+    char rest[KINDS_TEXT_SIZE], consequence[KINDS_TEXT_SIZE + 32];
+    partition->fell_back = true;
+    snprintf(consequence, sizeof consequence, "PREFERRED falls back to %s",
+             present ? kinds_text(present, rest, sizeof rest) : "DRAM");
+    warn(partition, reason->text, consequence);
+    if (topology_select(library.partitions.table, present ? present : 1u << KIND_DRAM, &definition->nodes, cpus,
+                        definition_reaches_all(definition), &partition->nodes, &unused) != 0)
+        memset(&partition->nodes, 0, sizeof partition->nodes);
+}
+
 static int choose_nodes(struct partition *partition, const struct cpuset *cpus, struct message *message)
 {
     const struct definition *definition = &partition->definition;
-    const struct memory_table *table = library.partitions.table;
-    if (definition->kind == KIND_DEFAULT)
-        return 0;
-    bool everywhere = definition->policy == POLICY_INTERLEAVED;
     struct message reason;
-    if (topology_select(table, definition->kind, &definition->nodes, cpus, everywhere, &partition->nodes, &reason) == 0)
+    if (topology_select(library.partitions.table, definition->kinds, &definition->nodes, cpus,
+                        definition_reaches_all(definition), &partition->nodes, &reason) == 0)
         return 0;
-    memset(&partition->nodes, 0, sizeof partition->nodes);
     if (definition->policy == POLICY_PREFERRED) {
-        partition->fell_back = true;
-        warn(partition, reason.text, "PREFERRED falls back to DRAM");
-        struct message no_dram; /* an HBM-only node: anywhere, then */
-        if (topology_select(table, KIND_DRAM, NULL, cpus, false, &partition->nodes, &no_dram) != 0)
-            memset(&partition->nodes, 0, sizeof partition->nodes);
+        fall_back(partition, cpus, &reason);
         return 0;
     }
     message_set(message, "%s\npartition %d \"%s\": %s; with policy=PREFERRED it would fall back to DRAM",
@@ -98,7 +150,8 @@ int blocks_check_capacity(struct message *message)
     const struct partition_state *state = &library.partitions;
     for (int i = 0; i < state->count; i++) {
         const struct partition *partition = &state->partition[i];
-        demand[i] = (struct demand){.bytes = partition->block_bytes,
+        bool from_pool = partition->definition.page_size > placement_page_size(); /* not from free memory */
+        demand[i] = (struct demand){.bytes = from_pool ? 0 : partition->block_bytes,
                                     .bound = is_mandatory(partition),
                                     .id = partition->definition.id,
                                     .nodes = partition->nodes};
@@ -176,9 +229,12 @@ static int place(struct partition *partition, struct message *message)
     if (is_mandatory(partition) && populating() && populate_mandatory(partition, message) != 0)
         return -1;
     struct message reason;
-    if (placement_bind(partition->base, partition->block_bytes, final_binding(partition), &partition->nodes,
-                       &reason) == 0)
+    enum binding binding = final_binding(partition);
+    if (placement_bind(partition->base, partition->block_bytes, binding, &partition->nodes, &reason) == 0) {
+        /* The engine's allocator may have written its records here before the block was one. */
+        placement_move(partition->base, partition->block_bytes, binding, &partition->nodes);
         return 0;
+    }
     if (is_mandatory(partition)) {
         message_set(message, "%s\npartition %d \"%s\": %s", partition->definition.text, partition->definition.id,
                     partition->definition.name, reason.text);
@@ -187,6 +243,30 @@ static int place(struct partition *partition, struct message *message)
     warn(partition, reason.text, "being PREFERRED, it stays where the system puts it");
     memset(&partition->nodes, 0, sizeof partition->nodes);
     return 0;
+}
+
+/* Every PE comes here for every partition that asks, whatever has failed before, since the PEs of a node meet. */
+int blocks_change_pages(struct message *message)
+{
+    int status = 0;
+    struct message reason;
+    for (int i = 0; i < library.partitions.count; i++) {
+        struct partition *partition = &library.partitions.partition[i];
+        if (!pages_special(&partition->definition))
+            continue;
+        enum pages_result result = pages_put_under(partition, final_binding(partition), &reason);
+        if (result == PAGES_DONE) {
+            partition->page_size = pages_unit(&partition->definition);
+            partition->huge_bytes = pages_huge_bytes(partition);
+        } else if (result == PAGES_REFUSED && partition->definition.policy == POLICY_PREFERRED) {
+            warn(partition, reason.text, "being PREFERRED, it has base pages");
+        } else if (status == 0) {
+            status = -1;
+            message_set(message, "%s\npartition %d \"%s\": %s", partition->definition.text, partition->definition.id,
+                        partition->definition.name, reason.text);
+        }
+    }
+    return status;
 }
 
 int blocks_place(struct message *message)

@@ -13,7 +13,13 @@ int blocks_choose_nodes(struct message *message);
 /* Collective: is there room for what all PEs of the node want? */
 int blocks_check_capacity(struct message *message);
 
+/* Collective: pages of the size that was asked for, where it is not the base page. */
+int blocks_change_pages(struct message *message);
+
 /* Bind, populate and check the pages, and prepare the allocator's records. */
 int blocks_place(struct message *message);
+
+/* Each partition learns which one takes what does not fit. */
+void blocks_join_fallbacks(void);
 
 #endif

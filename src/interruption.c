@@ -15,8 +15,7 @@
 
 enum { STATUS_OF_SIGINT = 130 };
 
-void engine_begin_waiting(void) { __atomic_fetch_add(&library.interruption.waiting, 1, __ATOMIC_RELAXED); }
-void engine_end_waiting(void) { __atomic_fetch_sub(&library.interruption.waiting, 1, __ATOMIC_RELAXED); }
+int *engine_waiting_calls(void) { return &library.interruption.waiting; }
 
 static void on_interrupt(int number, siginfo_t *info, void *context)
 {

@@ -15,9 +15,8 @@ int engine_watch_interrupts(void);
 /* The program has taken note. */
 void engine_interrupt_noted(void);
 
-/* Around calls that may wait for other PEs, in any thread. */
-void engine_begin_waiting(void);
-void engine_end_waiting(void);
+/* How many calls wait for other PEs now; the caller counts, and sees to it that only one thread does at a time. */
+int *engine_waiting_calls(void);
 
 #pragma GCC visibility pop
 

@@ -40,7 +40,7 @@ struct partition *partition_containing(const void *pointer)
 struct partition *partition_of_kind(enum kind kind)
 {
     for (int i = 0; i < library.partitions.count; i++)
-        if (library.partitions.partition[i].definition.kind == kind)
+        if (library.partitions.partition[i].definition.kinds & 1u << kind)
             return &library.partitions.partition[i];
     return NULL;
 }
@@ -72,8 +72,9 @@ static int start_partitions(int prepared)
         return 0;
     if (agree(blocks_allocate(message)) != 0 || agree(neighbours_meet(neighbours_node_key(), message)) != 0 ||
         agree(neighbours_recognise(&state->table, message)) != 0 || agree(blocks_choose_nodes(message)) != 0 ||
-        agree(blocks_check_capacity(message)) != 0 || agree(blocks_place(message)) != 0)
+        agree(blocks_check_capacity(message)) != 0 || agree(blocks_change_pages(message)) != 0 || agree(blocks_place(message)) != 0)
         return -1;
+    blocks_join_fallbacks();
     neighbours_part();
     return 0;
 }

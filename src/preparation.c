@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "preparation.h"
 
+#include "huge.h"
+#include "pages.h"
 #include "placement.h"
 #include "state.h"
 
@@ -20,26 +22,20 @@ static size_t round_up(size_t size, size_t to) { return (size + to - 1) / to * t
 
 size_t preparation_alignment(const struct definition *definition)
 {
-    size_t page = placement_page_size();
-    return definition->size >= LARGE_ALIGNMENT ? (size_t)LARGE_ALIGNMENT : page;
+    size_t page = pages_unit(definition);
+    return definition->size >= LARGE_ALIGNMENT && page < LARGE_ALIGNMENT ? (size_t)LARGE_ALIGNMENT : page;
+}
+
+size_t preparation_block_bytes(const struct definition *definition)
+{
+    return round_up(definition->size, pages_unit(definition));
 }
 
 static int check_page_sizes(const struct definitions *definitions, struct message *message)
 {
-    char asked[32], base[32];
-    size_t page = placement_page_size();
-    for (int i = 0; i < definitions->count; i++) {
-        const struct definition *definition = &definitions->entry[i];
-        if (!definition->transparent_huge && (definition->page_size == 0 || definition->page_size == page))
-            continue;
-        message_set(message,
-                    "%s\npartition \"%s\" asks for pages of %s, and this version works with the base page of %s only; "
-                    "leave pgsize out",
-                    definition->text, definition->name,
-                    definition->transparent_huge ? "THP" : message_size(asked, definition->page_size),
-                    message_size(base, page));
-        return -1;
-    }
+    for (int i = 0; i < definitions->count; i++)
+        if (pages_exist(&definitions->entry[i], message) != 0)
+            return -1;
     return 0;
 }
 
@@ -52,6 +48,15 @@ static int read_definitions(struct message *message)
     return check_page_sizes(&state->definitions, message);
 }
 
+static size_t largest_page(const struct definitions *definitions)
+{
+    size_t largest = placement_page_size();
+    for (int i = 0; i < definitions->count; i++)
+        if (pages_unit(&definitions->entry[i]) > largest)
+            largest = pages_unit(&definitions->entry[i]);
+    return largest;
+}
+
 /* What the engine's heap must hold: its own share and every block, with room to align them. */
 static int heap_bytes(size_t *bytes, struct message *message)
 {
@@ -59,14 +64,14 @@ static int heap_bytes(size_t *bytes, struct message *message)
     size_t total = definitions->default_heap ? definitions->default_heap : engine_default_heap();
     for (int i = 0; i < definitions->count; i++) {
         size_t alignment = preparation_alignment(&definitions->entry[i]);
-        size_t block = definitions->entry[i].size;
+        size_t block = preparation_block_bytes(&definitions->entry[i]);
         if (__builtin_add_overflow(block, 2 * alignment, &block) || __builtin_add_overflow(total, block, &total) ||
             total > (size_t)1 << 47) {
             message_set(message, "the partitions add up to more than an address space holds (128 TiB)");
             return -1;
         }
     }
-    *bytes = round_up(total + (definitions->count ? RESERVE : 0), placement_page_size());
+    *bytes = round_up(total + (definitions->count ? RESERVE : 0), largest_page(definitions));
     return 0;
 }
 
@@ -138,5 +143,7 @@ int preparation_do(struct saved_environment *saved, struct message *message)
         return 0; /* nothing was asked for: the engine's own default */
     if (check_heap_here(bytes, message) != 0)
         return -1;
+    if (largest_page(definitions) > placement_page_size())
+        huge_align_what_follows(bytes, largest_page(definitions));
     return set_heap_size(bytes, saved, message);
 }

@@ -18,6 +18,9 @@ int preparation_do(struct saved_environment *saved, struct message *message);
 /* Give the user's variables back, for child processes. */
 void preparation_undo(struct saved_environment *saved);
 
+/* The length of a partition's block, in whole pages. */
+size_t preparation_block_bytes(const struct definition *definition);
+
 /* How a partition's block is aligned: the largest alignment that its allocations can have. */
 size_t preparation_alignment(const struct definition *definition);
 

@@ -62,7 +62,7 @@ int shmem_partition_query(int partition_id, shmem_partition_info_t *info)
     memset(info, 0, sizeof *info);
     info->id = definition->id;
     copy_text(info->name, sizeof info->name, definition->name);
-    copy_text(info->kind, sizeof info->kind, kind_name(definition->kind));
+    kinds_text(definition->kinds, info->kind, sizeof info->kind);
     copy_text(info->policy, sizeof info->policy,
               definition->policy == POLICY_NONE ? "" : policy_name(definition->policy));
     copy_text(info->origin, sizeof info->origin, origin_name(definition->origin));
@@ -70,12 +70,16 @@ int shmem_partition_query(int partition_id, shmem_partition_info_t *info)
         nodeset_text(&partition->nodes, info->nodes, sizeof info->nodes);
     heap_figures(partition->heap, &figures);
     info->fell_back = partition->fell_back;
-    info->page_size = placement_page_size();
+    info->page_size = partition->page_size;
+    info->huge_bytes = partition->huge_bytes;
+    info->transparent = definition->transparent_huge && partition->huge_bytes > 0;
     info->size = figures.size;
     info->used = figures.used;
     info->peak = figures.peak;
     info->largest_free = figures.largest_free;
     info->live = figures.live;
+    copy_text(info->fallback, sizeof info->fallback, definition->fallback);
+    info->diverted = partition->diverted;
     info->base = partition->base;
     return 0;
 }

@@ -225,27 +225,41 @@ static int select_named(const struct memory_table *table, const struct nodeset *
     return 0;
 }
 
-int topology_select(const struct memory_table *table, enum kind kind, const struct nodeset *wanted,
-                    const struct cpuset *cpus, bool everywhere, struct nodeset *nodes, struct message *message)
+/* The nodes of one kind, added to `nodes`. */
+static int select_kind(const struct memory_table *table, enum kind kind, const struct cpuset *cpus, bool everywhere,
+                       struct nodeset *nodes, struct message *message)
 {
-    *nodes = (struct nodeset){0};
-    if (kind == KIND_DEFAULT)
-        return 0;
-    if (kind == KIND_NODES)
-        return select_named(table, wanted, nodes, message);
-    everywhere |= !cpus || bits_count(cpus->word, SET_WORDS(cpus)) == 0;
-    bool any = false;
+    bool any = false, local = false;
     for (int i = 0; i < table->count; i++) {
         const struct memory_node *node = &table->node[i];
         if (!is_candidate(node, kind))
             continue;
         any = true;
-        if (everywhere || cpuset_intersects(&node->cpus, cpus))
-            nodeset_add(nodes, node->number);
+        if (!everywhere && !cpuset_intersects(&node->cpus, cpus))
+            continue;
+        nodeset_add(nodes, node->number);
+        local = true;
     }
     if (!any)
         return complain_absent(table, kind, message);
-    if (nodeset_count(nodes) == 0)
+    if (!local)
         select_nearest(table, kind, cpus, nodes);
+    return 0;
+}
+
+int topology_select(const struct memory_table *table, unsigned kinds, const struct nodeset *wanted,
+                    const struct cpuset *cpus, bool everywhere, struct nodeset *nodes, struct message *message)
+{
+    *nodes = (struct nodeset){0};
+    if (kinds == 1u << KIND_DEFAULT)
+        return 0;
+    if (kinds == 1u << KIND_NODES)
+        return select_named(table, wanted, nodes, message);
+    everywhere |= !cpus || bits_count(cpus->word, SET_WORDS(cpus)) == 0;
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        if (kinds & 1u << kind && select_kind(table, (enum kind)kind, cpus, everywhere, nodes, message) != 0) {
+            *nodes = (struct nodeset){0};
+            return -1;
+        }
     return 0;
 }

@@ -21,6 +21,22 @@ const char *kind_name(enum kind kind)
     return names[kind];
 }
 
+const char *kinds_text(unsigned kinds, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int kind = 0; kind < KIND_COUNT; kind++)
+        if (kinds & 1u << kind && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "+" : "", kind_name((enum kind)kind));
+    return text;
+}
+
+static const char *reach_name(enum reach reach)
+{
+    static const char *const names[] = {"", ",local", ",all"};
+    return names[reach];
+}
+
 const char *policy_name(enum policy policy)
 {
     static const char *const names[] = {"none", "MANDATORY", "PREFERRED", "INTERLEAVED"};
@@ -284,6 +300,27 @@ static int give_names(struct definitions *definitions, struct message *message)
     return 0;
 }
 
+/* Every fallback is a partition, and none leads back to where it began. */
+static int check_fallbacks(struct definitions *definitions, struct message *message)
+{
+    for (int i = 0; i < definitions->count; i++) {
+        const struct definition *first = &definitions->entry[i], *one = first;
+        for (int steps = 0; one->fallback[0]; steps++) {
+            const struct definition *next = with_name(definitions, one->fallback);
+            if (!next) {
+                message_set(message, "%s\nno partition is called \"%s\", which is to take what does not fit", one->text,
+                            one->fallback);
+                return -1;
+            }
+            if (next == first || steps > PARTITION_LIMIT)
+                return fault_of_two(message, "the fallbacks of these partitions lead round in a circle.", first->text,
+                                    one->text);
+            one = next;
+        }
+    }
+    return 0;
+}
+
 static int compare_ids(const void *a, const void *b)
 {
     return ((const struct definition *)a)->id - ((const struct definition *)b)->id;
@@ -333,7 +370,7 @@ int definitions_read(struct definitions *definitions, char *const *environment, 
     memset(definitions, 0, sizeof *definitions);
     if (read_environment(definitions, environment, message) != 0 ||
         merge_program(definitions, program, program_count, message) != 0 || give_ids(definitions, message) != 0 ||
-        give_names(definitions, message) != 0 ||
+        give_names(definitions, message) != 0 || check_fallbacks(definitions, message) != 0 ||
         read_heap_size(definitions, environment, engine_size_variable, message) != 0)
         return -1;
     qsort(definitions->entry, (size_t)definitions->count, sizeof *definitions->entry, compare_ids);
@@ -350,13 +387,16 @@ char *definitions_canonical(const struct definitions *definitions)
     used += (size_t)snprintf(text, room, "default heap of %zu bytes\n", definitions->default_heap);
     for (int i = 0; i < definitions->count; i++) {
         const struct definition *definition = &definitions->entry[i];
-        char nodes[4096] = "";
-        if (definition->kind == KIND_NODES)
+        char nodes[4096] = "", kinds[KINDS_TEXT_SIZE];
+        if (definition_is(definition, KIND_NODES))
             nodeset_text(&definition->nodes, nodes, sizeof nodes);
-        used += (size_t)snprintf(text + used, room - used, "partition %d \"%s\": size=%zu:kind=%s%s%s%s:policy=%s:pgsize=%zu%s\n",
-                                 definition->id, definition->name, definition->size, kind_name(definition->kind),
-                                 nodes[0] ? "(" : "", nodes, nodes[0] ? ")" : "", policy_name(definition->policy),
-                                 definition->page_size, definition->transparent_huge ? " THP" : "");
+        used += (size_t)snprintf(text + used, room - used,
+                                 "partition %d \"%s\": size=%zu:kind=%s%s%s%s:policy=%s%s:pgsize=%zu%s:fallback=%s\n",
+                                 definition->id, definition->name, definition->size,
+                                 kinds_text(definition->kinds, kinds, sizeof kinds), nodes[0] ? "(" : "", nodes,
+                                 nodes[0] ? ")" : "", policy_name(definition->policy), reach_name(definition->reach),
+                                 definition->page_size, definition->transparent_huge ? " THP" : "",
+                                 definition->fallback[0] ? definition->fallback : "none");
     }
     return text;
 }

@@ -11,7 +11,7 @@
 #include "bitset.h"
 #include "message.h"
 
-enum { PARTITION_LIMIT = 127, NAME_SIZE = 64, DEFINITION_TEXT_SIZE = 512 };
+enum { PARTITION_LIMIT = 127, NAME_SIZE = 64, DEFINITION_TEXT_SIZE = 512, KINDS_TEXT_SIZE = 64 };
 
 enum kind {
     KIND_DEFAULT,
@@ -29,6 +29,9 @@ enum kind {
 
 enum policy { POLICY_NONE, POLICY_MANDATORY, POLICY_PREFERRED, POLICY_INTERLEAVED };
 
+/* Which nodes of a kind: those local to a PE, or all; by default local ones, and all to interleave over. */
+enum reach { REACH_DEFAULT, REACH_LOCAL, REACH_ALL };
+
 enum origin {
     ORIGIN_PROGRAM,
     ORIGIN_ENVIRONMENT,
@@ -39,11 +42,13 @@ struct definition {
     int id; /* 1..PARTITION_LIMIT */
     char name[NAME_SIZE];
     size_t size; /* bytes per PE */
-    enum kind kind;
+    unsigned kinds;       /* a bit for each: "FASTMEM+DDR" has two; KIND_DEFAULT and KIND_NODES stand alone */
     struct nodeset nodes; /* for KIND_NODES */
     enum policy policy;
+    enum reach reach;
     size_t page_size; /* bytes; 0: the base page */
     bool transparent_huge;
+    char fallback[NAME_SIZE]; /* the partition that takes what does not fit; empty: none */
     enum origin origin;
     char text[DEFINITION_TEXT_SIZE]; /* as the user wrote it, "VARIABLE=value" or "name=value" */
 };
@@ -82,6 +87,20 @@ int spec_size(const char *text, const char *label, size_t *bytes, struct message
  * heap does).  Returns a malloc'ed string or NULL.
  */
 char *definitions_canonical(const struct definitions *definitions);
+
+static inline bool definition_is(const struct definition *definition, enum kind kind)
+{
+    return definition->kinds == 1u << kind;
+}
+
+/* Whether a PE's pages may be on nodes of the kind that are not local to it. */
+static inline bool definition_reaches_all(const struct definition *definition)
+{
+    return definition->reach == REACH_ALL || (definition->reach == REACH_DEFAULT && definition->policy == POLICY_INTERLEAVED);
+}
+
+/* "FASTMEM+DDR"; `text` holds `size` bytes and is returned. */
+const char *kinds_text(unsigned kinds, char *text, size_t size);
 
 const char *kind_name(enum kind kind);
 const char *policy_name(enum policy policy);

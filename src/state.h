@@ -34,10 +34,14 @@ struct partition {
     struct definition definition;
     char *base; /* symmetric: one block of the engine's heap */
     size_t block_bytes;
+    size_t page_size;    /* of the pages that are there */
+    uint64_t huge_bytes; /* in huge pages, as the kernel said when they came */
     size_t alignment; /* of the block: the largest that an allocation can have */
     struct heap *heap;
     struct nodeset nodes; /* as bound on this PE; empty: not bound */
     bool fell_back;       /* PREFERRED, and the kind is absent */
+    struct partition *fallback; /* takes what does not fit; NULL: none */
+    size_t diverted;            /* allocations that it took */
 };
 
 enum phase { PHASE_NEW, PHASE_RUNNING, PHASE_FAILED, PHASE_STOPPED };

@@ -83,10 +83,11 @@ struct word {
     int value;
 };
 
-enum key { KEY_SIZE, KEY_KIND, KEY_POLICY, KEY_PGSIZE, KEY_NAME, KEY_COUNT };
+enum key { KEY_SIZE, KEY_KIND, KEY_POLICY, KEY_PGSIZE, KEY_NAME, KEY_FALLBACK, KEY_COUNT };
 
 static const struct word keys[] = {
-    {"size", KEY_SIZE}, {"kind", KEY_KIND}, {"policy", KEY_POLICY}, {"pgsize", KEY_PGSIZE}, {"name", KEY_NAME}, {0}};
+    {"size", KEY_SIZE}, {"kind", KEY_KIND}, {"policy", KEY_POLICY}, {"pgsize", KEY_PGSIZE}, {"name", KEY_NAME},
+    {"fallback", KEY_FALLBACK}, {0}};
 static const struct word kinds[] = {
     {"DEFAULT", KIND_DEFAULT}, {"FASTMEM", KIND_FASTMEM}, {"DDR", KIND_DRAM},   {"DRAM", KIND_DRAM},
     {"MCDRAM", KIND_MCDRAM},   {"HBM", KIND_HBM},         {"CXL", KIND_CXL},    {"CAPACITY", KIND_CAPACITY},
@@ -96,6 +97,7 @@ static const struct word policies[] = {
     {"MANDATORY", POLICY_MANDATORY},     {"PREFERRED", POLICY_PREFERRED}, {"INTERLEAVED", POLICY_INTERLEAVED},
     {"M", POLICY_MANDATORY},             {"P", POLICY_PREFERRED},         {"I", POLICY_INTERLEAVED},
     {0}};
+static const struct word reaches[] = {{"LOCAL", REACH_LOCAL}, {"ALL", REACH_ALL}, {0}};
 
 static bool is_word(const char *text, size_t length, const char *word)
 {
@@ -262,33 +264,66 @@ static int read_nodes(struct nodeset *nodes, struct written written, size_t from
     return 0;
 }
 
-static int read_kind(struct definition *definition, struct written written, size_t from, size_t length,
-                     struct message *message)
+static int read_one_kind(struct definition *definition, struct written written, size_t from, size_t length,
+                         struct message *message)
 {
-    static const char prefix[] = "NODES(";
-    const char *text = written.value + from;
-    size_t opening = sizeof prefix - 1;
-    if (length > opening && strncasecmp(text, prefix, opening) == 0 && text[length - 1] == ')') {
-        definition->kind = KIND_NODES;
-        return read_nodes(&definition->nodes, written, from + opening, length - opening - 1, message);
-    }
-    int kind = find_word(kinds, text, length);
+    int kind = find_word(kinds, written.value + from, length);
     if (kind < 0)
         return fault_unknown(message, written, from, length, kinds, "kind",
                              "The kinds are DEFAULT, FASTMEM, DDR, MCDRAM, HBM, CAPACITY, CXL, NVM, GPU and "
                              "NODES(<list>)");
-    definition->kind = (enum kind)kind;
+    if (definition->kinds & 1u << kind)
+        return syntax_fault(message, written, from, length, "%s is in the sum already.", kind_name((enum kind)kind));
+    definition->kinds |= 1u << kind;
     return 0;
 }
 
+/* One kind, or several with + between them. */
+static int read_kinds(struct definition *definition, struct written written, size_t from, size_t length,
+                      struct message *message)
+{
+    static const char prefix[] = "NODES(";
+    const char *text = written.value + from;
+    size_t opening = sizeof prefix - 1;
+    definition->kinds = 0;
+    if (length > opening && strncasecmp(text, prefix, opening) == 0 && text[length - 1] == ')') {
+        definition->kinds = 1u << KIND_NODES;
+        return read_nodes(&definition->nodes, written, from + opening, length - opening - 1, message);
+    }
+    for (size_t place = 0, part; place <= length; place += part + 1) {
+        const char *plus = memchr(text + place, '+', length - place);
+        part = plus ? (size_t)(plus - text) - place : length - place;
+        if (part == 0)
+            return syntax_fault(message, written, from, length, "a kind is missing beside the +, as in FASTMEM+DDR.");
+        if (read_one_kind(definition, written, from + place, part, message) != 0)
+            return -1;
+    }
+    if (definition->kinds & 1u << KIND_DEFAULT && definition->kinds != 1u << KIND_DEFAULT)
+        return syntax_fault(message, written, from, length,
+                            "DEFAULT is bound to no nodes and cannot be part of a sum; write DDR for ordinary memory.");
+    return 0;
+}
+
+/* "PREFERRED", or "PREFERRED,local". */
 static int read_policy(struct definition *definition, struct written written, size_t from, size_t length,
                        struct message *message)
 {
-    int policy = find_word(policies, written.value + from, length);
+    const char *text = written.value + from, *comma = memchr(text, ',', length);
+    size_t first = comma ? (size_t)(comma - text) : length;
+    int policy = find_word(policies, text, first);
     if (policy < 0)
-        return fault_unknown(message, written, from, length, policies, "policy",
-                             "The policies are MANDATORY, PREFERRED and INTERLEAVED");
+        return fault_unknown(message, written, from, first > 0 ? first : 1, policies, "policy",
+                             "The policies are MANDATORY, PREFERRED and INTERLEAVED, and may be followed by ,local or "
+                             ",all");
     definition->policy = (enum policy)policy;
+    if (!comma)
+        return 0;
+    size_t second = length - first - 1;
+    int reach = find_word(reaches, comma + 1, second);
+    if (reach < 0)
+        return fault_unknown(message, written, from + first + 1, second > 0 ? second : 1, reaches, "word",
+                             "After a policy comes local (the nodes near a PE) or all (all nodes of the kind)");
+    definition->reach = (enum reach)reach;
     return 0;
 }
 
@@ -305,8 +340,7 @@ static int read_page_size(struct definition *definition, struct written written,
     return 0;
 }
 
-static int read_name(struct definition *definition, struct written written, size_t from, size_t length,
-                     struct message *message)
+static int read_word_of_name(char *into, struct written written, size_t from, size_t length, struct message *message)
 {
     const char *text = written.value + from;
     bool good = length > 0 && length < NAME_SIZE && isalpha((unsigned char)text[0]) && (unsigned char)text[0] < 0x80;
@@ -316,9 +350,21 @@ static int read_name(struct definition *definition, struct written written, size
         return syntax_fault(message, written, from, length > 0 ? length : 1,
                             "a name is a letter followed by letters, digits, _ or -, of at most %d characters.",
                             NAME_SIZE - 1);
-    memcpy(definition->name, text, length);
-    definition->name[length] = '\0';
+    memcpy(into, text, length);
+    into[length] = '\0';
     return 0;
+}
+
+static int read_name(struct definition *definition, struct written written, size_t from, size_t length,
+                     struct message *message)
+{
+    return read_word_of_name(definition->name, written, from, length, message);
+}
+
+static int read_fallback(struct definition *definition, struct written written, size_t from, size_t length,
+                         struct message *message)
+{
+    return read_word_of_name(definition->fallback, written, from, length, message);
 }
 
 static int read_plain_size(struct definition *definition, struct written written, size_t from, size_t length,
@@ -331,10 +377,11 @@ typedef int value_reader(struct definition *definition, struct written written, 
                          struct message *message);
 
 static value_reader *const readers[KEY_COUNT] = {[KEY_SIZE] = read_plain_size,
-                                                 [KEY_KIND] = read_kind,
+                                                 [KEY_KIND] = read_kinds,
                                                  [KEY_POLICY] = read_policy,
                                                  [KEY_PGSIZE] = read_page_size,
-                                                 [KEY_NAME] = read_name};
+                                                 [KEY_NAME] = read_name,
+                                                 [KEY_FALLBACK] = read_fallback};
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
@@ -342,7 +389,7 @@ static value_reader *const readers[KEY_COUNT] = {[KEY_SIZE] = read_plain_size,
 static int read_pair(struct definition *definition, struct written written, size_t from, size_t length, unsigned *seen,
                      struct message *message)
 {
-    static const char all[] = "The keys are size, kind, policy, pgsize and name";
+    static const char all[] = "The keys are size, kind, policy, pgsize, name and fallback";
     const char *text = written.value + from, *equals = memchr(text, '=', length);
     size_t key_length = equals ? (size_t)(equals - text) : length;
     int key = find_word(keys, text, key_length);
@@ -361,6 +408,25 @@ static int read_pair(struct definition *definition, struct written written, size
     return readers[key](definition, written, value_from, value_length, message);
 }
 
+/* What the keys mean only together. */
+static int check_together(struct definition *definition, unsigned seen, struct written written, struct message *message)
+{
+    size_t end = strlen(written.value);
+    if (!(seen & 1u << KEY_KIND))
+        definition->kinds = 1u << KIND_DEFAULT;
+    bool bound = !definition_is(definition, KIND_DEFAULT);
+    if (!bound && (seen & 1u << KEY_POLICY))
+        return syntax_fault(message, written, 0, end,
+                            "a policy needs a kind: memory of kind DEFAULT is bound to no nodes. Add kind=FASTMEM, "
+                            "or leave the policy out.");
+    if (definition_is(definition, KIND_NODES) && definition->reach != REACH_DEFAULT)
+        return syntax_fault(message, written, 0, end,
+                            "NODES() says itself which nodes: leave local or all out of the policy.");
+    if (bound && !(seen & 1u << KEY_POLICY))
+        definition->policy = POLICY_MANDATORY;
+    return 0;
+}
+
 int syntax_definition(struct definition *definition, struct written written, struct message *message)
 {
     unsigned seen = 0;
@@ -375,11 +441,5 @@ int syntax_definition(struct definition *definition, struct written written, str
     }
     if (!(seen & 1u << KEY_SIZE))
         return syntax_fault(message, written, 0, end, "the size is missing: add size=512M, or what is wanted.");
-    if (definition->kind == KIND_DEFAULT && (seen & 1u << KEY_POLICY))
-        return syntax_fault(message, written, 0, end,
-                            "a policy needs a kind: memory of kind DEFAULT is bound to no nodes. Add kind=FASTMEM, "
-                            "or leave the policy out.");
-    if (definition->kind != KIND_DEFAULT && !(seen & 1u << KEY_POLICY))
-        definition->policy = POLICY_MANDATORY;
-    return 0;
+    return check_together(definition, seen, written, message);
 }

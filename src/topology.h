@@ -66,14 +66,15 @@ struct memory_table *topology_recognise(const char *xml, struct message *message
 uint16_t topology_distance(const struct memory_table *table, int from, int to); /* indices into node[]; 0: not known */
 
 /*
- * The nodes of a kind for a PE that may run on `cpus` (empty or NULL: all).
- * `everywhere`: all nodes of the kind, not only the local ones.  A PE whose
- * locality lacks the kind gets the nearest node(s) of it.  Nodes that are not
- * allowed do not count.  For KIND_NODES `wanted` holds the numbers.  Returns 0,
+ * The nodes of one or several kinds (a bit for each) for a PE that may run on
+ * `cpus` (empty or NULL: all).  `everywhere`: all nodes of the kinds, not only
+ * the local ones.  A PE whose locality lacks a kind gets the nearest node(s) of
+ * it.  Nodes that are not allowed do not count.  For KIND_NODES, which stands
+ * alone, `wanted` holds the numbers.  Returns 0,
  * or -1 with a message: the kind is absent (and what is there instead), or it
  * exists but is not allowed, or a number does not exist.
  */
-int topology_select(const struct memory_table *table, enum kind kind, const struct nodeset *wanted,
+int topology_select(const struct memory_table *table, unsigned kinds, const struct nodeset *wanted,
                     const struct cpuset *cpus, bool everywhere, struct nodeset *nodes, struct message *message);
 
 const char *memory_name(enum memory memory);

@@ -152,19 +152,21 @@ cdef extern from "engine/engine.h" nogil:
 cdef extern from "interruption.h" nogil:
     int engine_watch_interrupts()
     void engine_interrupt_noted()
-    void engine_begin_waiting()
-    void engine_end_waiting()
+    int *engine_waiting_calls()
 
 cdef extern from "shmem_partition.h" nogil:
     ctypedef struct shmem_partition_info_t:
         int id
         char name[64]
-        char kind[16]
+        char kind[64]
         char policy[16]
         char origin[40]
         char nodes[256]
         int fell_back
         size_t page_size, size, used, peak, largest_free, live
+        char fallback[64]
+        size_t diverted, huge_bytes
+        int transparent
         void *base
 
     int shmem_partition_define(int id, const char *name, const char *definition)

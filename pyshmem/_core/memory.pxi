@@ -70,6 +70,8 @@ cdef SymmetricMemory new_memory(void *address, Py_ssize_t bytes, int partition_i
     memory.partition = partition_id
     memory.live = True
     if address is not NULL:
+        if partition_id:
+            memory.partition = shmem_partition_of(address)      # a full one's fallback is another
         record_allocation(memory)
     return memory
 

@@ -12,7 +12,9 @@ def partition_records():
             "id": info.id, "name": info.name.decode(), "kind": info.kind.decode(), "policy": info.policy.decode(),
             "origin": info.origin.decode(), "nodes": info.nodes.decode(), "fell_back": bool(info.fell_back),
             "page_size": info.page_size, "size": info.size, "used": info.used, "peak": info.peak,
-            "largest_free": info.largest_free, "live": info.live, "base": <uintptr_t>info.base,
+            "largest_free": info.largest_free, "live": info.live,
+            "fallback": info.fallback.decode(), "diverted": info.diverted, "huge_bytes": info.huge_bytes,
+            "transparent": bool(info.transparent), "base": <uintptr_t>info.base,
         })
     return records
 

@@ -74,23 +74,36 @@ cdef extern from *:
     #endif
         return PyEval_SaveThread();
     }
+
+    /* One thread at a time has the GIL, so that only those who look on need the atomic. */
+    static inline void pyshmem_count(int *calls, int change)
+    {
+    #ifdef Py_GIL_DISABLED
+        __atomic_fetch_add(calls, change, __ATOMIC_RELAXED);
+    #else
+        __atomic_store_n(calls, *calls + change, __ATOMIC_RELAXED);
+    #endif
+    }
     """
     ctypedef struct PyThreadState:
         pass
     PyThreadState *pyshmem_let_threads_run() noexcept
+    void pyshmem_count(int *calls, int change) noexcept
     void PyEval_RestoreThread(PyThreadState *state) noexcept
+
+cdef int *waiting_calls = engine_waiting_calls()
 
 
 cdef inline PyThreadState *begin_waiting() noexcept:
     """Before a call that waits for other PEs: other Python threads run meanwhile, and Ctrl-C ends the job."""
-    engine_begin_waiting()
+    pyshmem_count(waiting_calls, 1)
     return pyshmem_let_threads_run()
 
 
 cdef inline void end_waiting(PyThreadState *waiting) noexcept:
     if waiting is not NULL:
         PyEval_RestoreThread(waiting)
-    engine_end_waiting()
+    pyshmem_count(waiting_calls, -1)
 
 
 cdef void meet_all() noexcept:

@@ -19,6 +19,9 @@ const char *engine_vendor(void)
     return is_open_mpi() ? "Open MPI OSHMEM" : SHMEM_VENDOR_STRING;
 }
 
+/* Sandia's are XPMEM's, which follow the other PE's address space and not a file. */
+bool engine_views_can_be_mapped_over(void) { return is_open_mpi(); }
+
 /*
  * Every name under which some engine looks for the size of its heap.  Open MPI
  * reads SMA_SYMMETRIC_SIZE in all versions, the specification's own name in

@@ -67,6 +67,9 @@ bool engine_was_ended_by_mpi(void);
 
 const char *engine_vendor(void);
 
+/* Whether other memory may be mapped where shmem_ptr() shows another PE's: it is a plain mapping of shared memory. */
+bool engine_views_can_be_mapped_over(void);
+
 /* This PE, as far as it is known: also when the start failed. */
 int engine_my_pe(void);
 

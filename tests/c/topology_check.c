@@ -21,7 +21,7 @@ static void check(const char *xml)
         for (int kind = KIND_FASTMEM; kind < KIND_COUNT; kind++) {
             struct nodeset nodes, wanted = {0};
             nodeset_add(&wanted, table->node[i].number);
-            if (topology_select(table, (enum kind)kind, &wanted, &table->node[i].cpus, kind % 2, &nodes, &message) != 0)
+            if (topology_select(table, 1u << kind, &wanted, &table->node[i].cpus, kind % 2, &nodes, &message) != 0)
                 assert(message.text[0] != '\0' && nodeset_count(&nodes) == 0);
             else
                 assert(nodeset_count(&nodes) > 0);

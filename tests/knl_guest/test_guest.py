@@ -11,6 +11,7 @@ import pytest
 
 from . import LAYOUTS, Guest, GuestError, GuestTimeoutError, Layout, MissingProgramError, run
 from .kernel import CACHE_VARIABLE
+from .machine import Machine
 
 pytestmark = pytest.mark.guest
 
@@ -70,12 +71,11 @@ def check_performance(guest: Guest, layout: Layout) -> None:
     }
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_kernel_sees_the_stated_machine(name: str) -> None:
-    with Guest(name) as machine:
-        check_nodes(machine, machine.layout)
-        check_sizes(machine, machine.layout)
-        check_performance(machine, machine.layout)
+@pytest.mark.parametrize("machine", LAYOUTS, indirect=True)
+def test_kernel_sees_the_stated_machine(machine: Machine) -> None:
+    check_nodes(machine.guest, machine.layout)
+    check_sizes(machine.guest, machine.layout)
+    check_performance(machine.guest, machine.layout)
 
 
 def test_status_and_both_outputs_come_back(guest: Guest) -> None:

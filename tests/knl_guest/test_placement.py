@@ -1,182 +1,253 @@
-"""Placement in emulated Knights Landings: pages where the contract wants them, by the kernel's own counts."""
+"""Placement in emulated machines: pages where the contract wants them, by the kernel's own counts."""
 
 from __future__ import annotations
 
-import json
-import mmap
-import sys
-from pathlib import Path
+from dataclasses import dataclass, field
 
 import pytest
-from jobs import RAN, ROOT, launcher
+from jobs import ROOT
 
-from .guest import Guest, Result
+from .machine import PAGES_PER_MIB, Machine, bound, unbound
 
 pytestmark = pytest.mark.guest
 
-PLACE = str(Path(__file__).parent / "place.py")
-MIB = 1 << 20
-PAGES_PER_MIB = MIB // mmap.PAGESIZE
-MCDRAM_OF_SNC4 = {0: 4, 1: 5, 2: 6, 3: 7}  # by CPU: one a cluster (layouts.py)
-
-
-class Machine:
-    """A booted guest, and jobs in it."""
-
-    def __init__(self, guest: Guest) -> None:
-        self.guest = guest
-
-    def job(self, pes: int, program: list[str], definitions: list[str], *, options: list[str] | None = None,
-            environment: dict[str, str] | None = None, timeout: float = 150) -> Result:
-        """Run a program with ``pyshmem run`` and partitions 2, 3, ... defined in the environment."""
-        RAN.pes.add(pes)
-        env = {f"SHMEM_SYMMETRIC_PARTITION{2 + i}": text for i, text in enumerate(definitions)}
-        env |= {"SHMEM_SYMMETRIC_SIZE": "16M", "OPENBLAS_NUM_THREADS": "1", **(environment or {})}
-        extra = [*options, "--"] if options else []
-        command = [*launcher(), "run", "-n", str(pes), *extra, *program]
-        return self.guest.run(command, env=env, cwd=ROOT, timeout=timeout)
-
-    def placed(self, pes: int, definitions: list[str], *, touch: str = "here", **how) -> list[dict]:
-        """What place.py said on each PE, in the order of their numbers."""
-        result = self.job(pes, [PLACE, "--touch", touch], definitions, **how)
-        assert result.status == 0, result.output
-        lines = [line[7:] for line in result.output.splitlines() if line.startswith("REPORT ")]
-        reports = sorted(map(json.loads, lines), key=lambda report: report["pe"])
-        assert [report["pe"] for report in reports] == list(range(pes)), result.output
-        for report in reports:  # the library tells what the kernel told us
-            for one in report["partitions"].values():
-                counted = {node: pages * mmap.PAGESIZE for node, pages in one["counted"].items()}
-                assert one["told"] == counted
-        return reports
+flat = pytest.mark.parametrize("machine", ["a2a-flat"], indirect=True)
+snc4 = pytest.mark.parametrize("machine", ["snc4-flat"], indirect=True)
+STENCIL = [str(ROOT / "examples/stencil.py"), "5", "300", "--partition", "fast"]
 
 
 def counts(reports: list[dict], name: str) -> list[dict[str, int]]:
     return [report["partitions"][name]["counted"] for report in reports]
 
 
-def boot(layout: str):
-    with Guest(layout) as guest:
-        RAN.guests.add(layout)
-        yield Machine(guest)
+# ---- every kind and policy, on every machine -------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def flat():
-    yield from boot("a2a-flat")
+@dataclass(frozen=True)
+class Truth:
+    """What is known of a machine: for each kind its nodes, as local to each CPU (0: for all CPUs alike)."""
+
+    local: dict[str, dict[int, set[int]]]
+    absent: tuple[str, ...] = ()
+    pes: int = 2
+    refusal: str = ""  # what the message of an absent kind must say
+    numbered: tuple[str, ...] = field(default=())
+
+    def nodes(self, kind: str, cpu: int, everywhere: bool) -> set[int]:
+        by_cpu = self.local[kind]
+        return set().union(*by_cpu.values()) if everywhere else by_cpu.get(cpu, by_cpu[0])
 
 
-@pytest.fixture(scope="module")
-def snc4():
-    yield from boot("snc4-flat")
+ONE, TWO = {0: {0}}, {0: {1}}
+SNC2 = {"DDR": {0: {0}, 1: {0}, 2: {1}, 3: {1}}, "MCDRAM": {0: {2}, 1: {2}, 2: {3}, 3: {3}}}
+SNC4 = {"DDR": {i: {i} for i in range(4)}, "MCDRAM": {i: {i + 4} for i in range(4)}}
+TRUTH = {
+    "a2a-flat": Truth({"DDR": ONE, "MCDRAM": TWO, "FASTMEM": TWO}, ("HBM", "CAPACITY"), refusal="MCDRAM",
+                      numbered=("1", "0-1")),
+    "snc2-flat": Truth({**SNC2, "FASTMEM": SNC2["MCDRAM"]}, ("CXL",), pes=4, refusal="MCDRAM"),
+    "snc4-flat": Truth({**SNC4, "FASTMEM": SNC4["MCDRAM"]}, ("NVM",), pes=4, refusal="MCDRAM", numbered=("4-7",)),
+    "cache": Truth({"DDR": ONE}, ("FASTMEM", "MCDRAM"), refusal="memory-side cache"),
+    "hmat-fast": Truth({"DDR": ONE, "FASTMEM": TWO}, ("CAPACITY", "MCDRAM"), refusal="node 1 (UNKNOWN but fast"),
+    "hmat-slow": Truth({"DDR": ONE, "CAPACITY": TWO}, ("FASTMEM",), refusal="node 1 (UNKNOWN but slow"),
+    "unknown-memory-only": Truth({"DDR": ONE}, ("FASTMEM", "CAPACITY"), refusal="kind=NODES(...) uses it all the same",
+                                 numbered=("1",)),
+    "many-nodes": Truth({"DDR": ONE}, ("FASTMEM",), refusal="nothing tells what", numbered=("65", "1-65")),
+    "hbm-only": Truth({"DDR": ONE}, ("FASTMEM",), refusal="node 0 (DRAM"),
+}
+POLICIES = ("MANDATORY", "PREFERRED", "INTERLEAVED")
+REACHES = ("", ",local", ",all")
 
 
-def bound() -> list[str]:
-    """How this engine's launcher binds each PE to a core."""
-    import pyshmem
-
-    open_mpi = "Open MPI" in pyshmem.build_info()["engine"]
-    return ["--map-by", "core", "--bind-to", "core"] if open_mpi else ["-bind-to", "core"]
+def numbers(text: str) -> set[int]:
+    """The nodes of "0-1"."""
+    first, _, last = text.partition("-")
+    return set(range(int(first), int(last or first) + 1))
 
 
-@pytest.mark.parametrize("touch", ["here", "remote"])
-@pytest.mark.parametrize("populate", ["1", "0"])
-def test_flat_fast_and_ordinary_memory(flat, touch, populate):
-    reports = flat.placed(2, ["size=32M:kind=FASTMEM:name=fast", "size=16M:kind=DDR:name=slow",
-                              "size=16M:kind=MCDRAM:policy=I:name=striped", "size=16M:kind=F:policy=P:name=liked",
-                              "size=16M:kind=NODES(1):name=numbered"],
-                          touch=touch, environment={"PYSHMEM_POPULATE": populate})
-    for name, mib in [("fast", 32), ("striped", 16), ("liked", 16), ("numbered", 16)]:
-        assert counts(reports, name) == [{"1": mib * PAGES_PER_MIB}] * 2
-    assert counts(reports, "slow") == [{"0": 16 * PAGES_PER_MIB}] * 2
+def matrix(truth: Truth) -> dict[str, tuple[str, str, str, str]]:
+    """By name: a definition, and the kind, policy and reach that it has."""
+    made = {}
+    for kind in truth.local:
+        for policy in POLICIES:
+            for reach in REACHES:
+                name = f"{kind}-{policy}{reach}".replace(",", "-")
+                made[name] = (f"size=1M:kind={kind}:policy={policy}{reach}:name={name}", kind, policy, reach)
+    for text in truth.numbered:
+        for policy in POLICIES:
+            name = f"n{text}-{policy}"
+            made[name] = (f"size=1M:kind=NODES({text}):policy={policy}:name={name}", text, policy, "")
+    for kind in truth.absent:
+        made[f"no-{kind}"] = (f"size=1M:kind={kind}:policy=P:name=no-{kind}", "DDR", "PREFERRED", "")
+    return made
 
 
-def test_flat_mandatory_pages_are_there_before_the_program_touches_them(flat):
-    [report] = flat.placed(1, ["size=32M:kind=FASTMEM:name=fast"], touch="none")
+def check(found: dict[str, int], nodes: set[int], policy: str) -> None:
+    """Pages of 1 MiB: on these nodes and no other, and evenly where they are interleaved (but for moved ones)."""
+    assert {int(node) for node in found if node != "none"} <= nodes and "none" not in found
+    assert sum(found.values()) == PAGES_PER_MIB
+    if policy == "INTERLEAVED":
+        assert set(map(int, found)) == nodes
+        assert max(found.values()) - min(found.values()) <= 2
+
+
+@pytest.mark.parametrize("machine", TRUTH, indirect=True)
+def test_every_kind_and_policy(machine: Machine):
+    truth = TRUTH[machine.layout.name]
+    made = matrix(truth)
+    options = bound() if truth.pes == 4 else unbound()
+    reports = machine.placed(truth.pes, [text for text, *_ in made.values()], options=options)
+    for report in reports:
+        cpu = report["cpus"][0]
+        for name, (_, kind, policy, reach) in made.items():
+            one = report["partitions"][name]
+            everywhere = reach == ",all" or (policy == "INTERLEAVED" and reach == "")
+            nodes = numbers(kind) if kind[0].isdigit() else truth.nodes(kind, cpu, everywhere)
+            check(one["counted"], nodes, policy)
+            assert bool(one["fell_back"]) == name.startswith("no-")
+    for kind in truth.absent:
+        warning = f'partition "no-{kind}": no node of kind {kind} here'
+        assert reports[0]["output"].count(warning) == 1, reports[0]["output"]
+        assert truth.refusal in reports[0]["output"]
+
+
+@pytest.mark.parametrize("machine", ["a2a-flat", "cache", "unknown-memory-only"], indirect=True)
+def test_absent_kind_is_refused(machine: Machine):
+    truth = TRUTH[machine.layout.name]
+    output = machine.refused(2, [f"size=1M:kind={truth.absent[0]}"])
+    assert f"no node of kind {truth.absent[0]} here" in output and truth.refusal in output, output
+    assert output.count("with policy=PREFERRED it would fall back to DRAM") == 1
+
+
+# ---- flat ------------------------------------------------------------------------------------------------------------
+
+
+@flat
+def test_pages_that_only_others_touch(machine: Machine):
+    reports = machine.placed(2, ["size=8M:kind=FASTMEM:name=fast", "size=8M:kind=DDR:name=slow",
+                                 "size=8M:kind=MCDRAM:policy=I:name=striped", "size=8M:kind=F:policy=P:name=liked"],
+                             touch="remote", environment={"PYSHMEM_POPULATE": "0"})
+    for name in ("fast", "striped", "liked"):
+        assert counts(reports, name) == [{"1": 8 * PAGES_PER_MIB}] * 2
+    assert counts(reports, "slow") == [{"0": 8 * PAGES_PER_MIB}] * 2
+
+
+@flat
+def test_mandatory_pages_are_there_before_the_program_touches_them(machine: Machine):
+    [report] = machine.placed(1, ["size=32M:kind=FASTMEM:name=fast"], touch="none")
     assert report["partitions"]["fast"]["counted"] == {"1": 32 * PAGES_PER_MIB}
 
 
-def test_flat_too_big_fails_with_figures(flat):
-    result = flat.job(2, [PLACE], ["size=300M:kind=FASTMEM:name=fast"])
-    assert result.status != 0
+@flat
+def test_too_big_fails_with_figures(machine: Machine):
+    output = machine.refused(2, ["size=300M:kind=FASTMEM:name=fast"])
     for text in ("300 MiB wanted per PE", "600 MiB by the 2 PEs", "free: node 1"):
-        assert text in result.output, result.output
-    assert result.output.count("the job cannot start") == 1
-    assert "Killed" not in result.output and "signal 9" not in result.output
+        assert text in output, output
+    assert output.count("does not fit") == 1, output
 
 
-def test_flat_nearly_all_of_the_fast_memory_works(flat):
-    free = flat.guest.run("awk '/MemFree/ {print $4}' /sys/devices/system/node/node1/meminfo")
-    mib = int(free.output) // 1024 * 95 // 100 // 4
-    reports = flat.placed(4, [f"size={mib}M:kind=FASTMEM:name=fast"], timeout=300)
+@flat
+def test_nearly_all_of_the_fast_memory_works(machine: Machine):
+    mib = machine.free_mib(1) * 95 // 100 // 4
+    reports = machine.placed(4, [f"size={mib}M:kind=FASTMEM:name=fast"], timeout=300)
     assert counts(reports, "fast") == [{"1": mib * PAGES_PER_MIB}] * 4
 
 
-def test_flat_preferred_overflows_and_says_so(flat):
-    result = flat.job(2, [PLACE], ["size=300M:kind=FASTMEM:policy=PREFERRED:name=fast"], timeout=300)
-    assert result.status == 0, result.output
-    reports = [json.loads(line[7:]) for line in result.output.splitlines() if line.startswith("REPORT ")]
-    fast = sum(report["partitions"]["fast"]["counted"]["1"] for report in reports)
-    rest = sum(report["partitions"]["fast"]["counted"].get("0", 0) for report in reports)
+@flat
+def test_preferred_overflows(machine: Machine):
+    reports = machine.placed(2, ["size=300M:kind=FASTMEM:policy=PREFERRED:name=fast"], timeout=300)
+    fast = sum(found["1"] for found in counts(reports, "fast"))
+    rest = sum(found.get("0", 0) for found in counts(reports, "fast"))
     assert fast + rest == 600 * PAGES_PER_MIB and fast > 400 * PAGES_PER_MIB and rest > 80 * PAGES_PER_MIB
-    assert "node 0 DRAM" in result.output and "node 1 MCDRAM" in result.output, result.output
 
 
-def test_flat_absent_kind_and_forbidden_node(flat):
-    result = flat.job(2, [PLACE], ["size=1M:kind=HBM"])
-    assert result.status != 0 and "MCDRAM" in result.output
-    # A cpuset without the fast node: it exists, but not for this job.
-    prepare = ("mkdir -p /sys/fs/cgroup 2>/dev/null;"
-               " mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup;"
-               " echo +cpuset > /sys/fs/cgroup/cgroup.subtree_control && mkdir -p /sys/fs/cgroup/few &&"
-               " echo 0-3 > /sys/fs/cgroup/few/cpuset.cpus && echo 0 > /sys/fs/cgroup/few/cpuset.mems &&"
-               " echo $$ > /sys/fs/cgroup/few/cgroup.procs && ")
-    command = f"{prepare}exec {launcher()[0]} run -n 2 {PLACE}"
-    result = flat.guest.run(command, cwd=ROOT, env={"SHMEM_SYMMETRIC_PARTITION2": "size=1M:kind=FASTMEM"})
-    assert result.status != 0
-    assert "not allowed" in result.output and "node 1" in result.output, result.output
+@flat
+def test_node_that_the_cpuset_forbids(machine: Machine):
+    before = ("mkdir -p /sys/fs/cgroup 2>/dev/null;"
+              " mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup;"
+              " echo +cpuset > /sys/fs/cgroup/cgroup.subtree_control && mkdir -p /sys/fs/cgroup/few &&"
+              " echo 0-3 > /sys/fs/cgroup/few/cpuset.cpus && echo 0 > /sys/fs/cgroup/few/cpuset.mems &&"
+              " echo $$ > /sys/fs/cgroup/few/cgroup.procs && ")
+    output = machine.refused(2, ["size=1M:kind=FASTMEM"], before=before)
+    assert "not allowed" in output and "node 1" in output, output
 
 
-def test_flat_stencil(flat):
-    result = flat.job(2, [str(ROOT / "examples/stencil.py"), "5", "300", "--partition", "fast"],
-                      ["size=32M:kind=FASTMEM:name=fast"])
+@flat
+def test_stencil_says_where_its_pages_are(machine: Machine):
+    result = machine.job(2, STENCIL, ["size=32M:kind=FASTMEM:name=fast"])
     assert result.status == 0, result.output
     assert "validates" in result.output and "node 1 MCDRAM" in result.output, result.output
 
 
-def test_snc4_each_pe_on_its_own_fast_node(snc4):
-    reports = snc4.placed(4, ["size=24M:kind=FASTMEM:name=fast", "size=16M:kind=DDR:name=slow",
-                              "size=16M:kind=FASTMEM:policy=INTERLEAVED:name=striped"], options=bound())
-    assert sorted(report["cpus"][0] for report in reports) == [0, 1, 2, 3]
+# ---- pages of other sizes --------------------------------------------------------------------------------------------
+
+POOL = "/sys/devices/system/node/node{}/hugepages/hugepages-2048kB/nr_hugepages"
+OVERCOMMIT = "/proc/sys/vm/nr_overcommit_hugepages"
+HUGE = ["size=4M:kind=FASTMEM:pgsize=2M:name=fast", "size=3M:kind=FASTMEM:policy=P:pgsize=2M:name=liked"]
+
+
+def reserve(pages: dict[int, int], overcommit: int = 0) -> str:
+    """For the shell, before a job."""
+    lines = [f"echo {number} > {POOL.format(node)} && " for node, number in pages.items()]
+    return "".join(lines) + f"echo {overcommit} > {OVERCOMMIT} && "
+
+
+def check_huge(reports: list[dict], name: str, mib: int) -> None:
     for report in reports:
-        [cpu] = report["cpus"]
-        found = {name: one["counted"] for name, one in report["partitions"].items()}
-        assert found["fast"] == {str(MCDRAM_OF_SNC4[cpu]): 24 * PAGES_PER_MIB}
-        assert found["slow"] == {str(cpu): 16 * PAGES_PER_MIB}
-        assert found["striped"] == {str(node): 4 * PAGES_PER_MIB for node in range(4, 8)}
+        one = report["partitions"][name]
+        assert one["counted"] == {"1": mib * PAGES_PER_MIB} and one["page_size"] == 2 << 20
+        assert one["huge"] == -(-mib // 2) << 21
 
 
-def test_snc4_unbound_uses_all_fast_nodes(snc4):
-    unbound = ["--bind-to", "none"] if "--bind-to" in bound() else ["-bind-to", "none"]
-    reports = snc4.placed(2, ["size=300M:kind=FASTMEM:name=fast"], options=unbound, timeout=300)
+@flat
+@pytest.mark.parametrize("touch, pages, overcommit", [("remote", {0: 0, 1: 64}, 0), ("here", {0: 0, 1: 0}, 64)],
+                         ids=["reserved", "overcommit"])
+def test_huge_pages(machine: Machine, touch, pages, overcommit):
+    # More than the partitions need, since UCX takes some for itself where there are any.
+    reports = machine.placed(2, HUGE, touch=touch, before=reserve(pages, overcommit))
+    check_huge(reports, "fast", 4)
+    check_huge(reports, "liked", 3)
+
+
+@flat
+def test_no_huge_pages(machine: Machine):
+    output = machine.refused(2, HUGE[:1], before=reserve({0: 0, 1: 0}))
+    assert "4 MiB of 2 MiB pages cannot be had" in output and "free: node 1 0; overcommit: 0" in output, output
+    reports = machine.placed(2, HUGE[1:], before=reserve({0: 0, 1: 0}))
+    for report in reports:
+        one = report["partitions"]["liked"]
+        assert one["counted"] == {"1": 3 * PAGES_PER_MIB} and one["page_size"] == 4096 and one["huge"] == 0
+    assert reports[0]["output"].count("being PREFERRED, it has base pages") == 1
+
+
+@flat
+def test_transparent_huge_pages(machine: Machine):
+    allow = "cd /sys/kernel/mm/transparent_hugepage && echo {0} > enabled && echo {0} > shmem_enabled && cd / && "
+    reports = machine.placed(2, ["size=4M:kind=FASTMEM:pgsize=THP:name=fast"],
+                             before=allow.replace("{0} > shmem", "advise > shmem").format("madvise"))
+    for report in reports:
+        one = report["partitions"]["fast"]
+        assert one["counted"] == {"1": 4 * PAGES_PER_MIB} and one["huge"] == 4 << 20
+
+
+# ---- clusters --------------------------------------------------------------------------------------------------------
+
+
+@snc4
+def test_unbound_uses_all_fast_nodes(machine: Machine):
+    reports = machine.placed(2, ["size=300M:kind=FASTMEM:name=fast"], options=unbound(), timeout=300)
     for found in counts(reports, "fast"):
         assert set(found) <= {"4", "5", "6", "7"}
         assert sum(found.values()) == 300 * PAGES_PER_MIB
 
 
-def test_snc4_too_big_for_one_cluster_fails(snc4):
-    result = snc4.job(4, [PLACE], ["size=300M:kind=FASTMEM:name=fast"], options=bound())
-    assert result.status != 0
-    assert "300 MiB wanted per PE" in result.output and "free: node" in result.output, result.output
-    assert result.output.count("the job cannot start") == 1
+@snc4
+def test_too_big_for_one_cluster_fails(machine: Machine):
+    output = machine.refused(4, ["size=300M:kind=FASTMEM:name=fast"], options=bound())
+    assert "300 MiB wanted per PE" in output and "free: node" in output, output
 
 
-def test_snc4_stencil_on_four_pes(snc4):
-    result = snc4.job(4, [str(ROOT / "examples/stencil.py"), "5", "300", "--partition", "fast"],
-                      ["size=32M:kind=FASTMEM:name=fast"], options=bound())
+@snc4
+def test_stencil_on_four_clusters(machine: Machine):
+    result = machine.job(4, STENCIL, ["size=32M:kind=FASTMEM:name=fast"], options=bound())
     assert result.status == 0, result.output
     assert "validates" in result.output and "MCDRAM" in result.output, result.output
-
-
-def test_this_python_runs_there(flat):
-    result = flat.guest.run([sys.executable, "-c", "import pyshmem; print(pyshmem.build_info()['engine'])"])
-    assert result.status == 0, result.output

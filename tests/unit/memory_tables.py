@@ -152,10 +152,11 @@ class Topology:
         return table
 
     def select(self, table, kind: str, cpus=None, everywhere=False, wanted=()) -> set[int]:
-        """The nodes; ValueError with the message."""
+        """The nodes of a kind, or of several ("FASTMEM+DRAM"); ValueError with the message."""
+        kinds = sum(1 << KIND[word] for word in kind.split("+"))
         nodes, message = Nodeset(), Message()
         result = self.library.topology_select(
-            ctypes.byref(table), KIND[kind], ctypes.byref(Nodeset.of(wanted)),
+            ctypes.byref(table), ctypes.c_uint(kinds), ctypes.byref(Nodeset.of(wanted)),
             None if cpus is None else ctypes.byref(Cpuset.of(cpus)), ctypes.c_bool(everywhere), ctypes.byref(nodes),
             ctypes.byref(message))
         if result != 0:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from memory_tables import KIND, Message, Nodeset
 
 POLICY = {"NONE": 0, "MANDATORY": 1, "PREFERRED": 2, "INTERLEAVED": 3}
+REACH = {"": 0, "local": 1, "all": 2}
 PROGRAM, ENVIRONMENT, ENVIRONMENT_OVER_PROGRAM = range(3)
 PREFIX = "SHMEM_SYMMETRIC_PARTITION"
 LIMIT = 127
@@ -22,9 +23,10 @@ LIMIT = 127
 
 class Definition(ctypes.Structure):
     _fields_ = [
-        ("id", ctypes.c_int), ("name", ctypes.c_char * 64), ("size", ctypes.c_size_t), ("kind", ctypes.c_int),
-        ("nodes", Nodeset), ("policy", ctypes.c_int), ("page_size", ctypes.c_size_t), ("thp", ctypes.c_bool),
-        ("origin", ctypes.c_int), ("text", ctypes.c_char * 512),
+        ("id", ctypes.c_int), ("name", ctypes.c_char * 64), ("size", ctypes.c_size_t), ("kinds", ctypes.c_uint),
+        ("nodes", Nodeset), ("policy", ctypes.c_int), ("reach", ctypes.c_int), ("page_size", ctypes.c_size_t),
+        ("thp", ctypes.c_bool), ("fallback", ctypes.c_char * 64), ("origin", ctypes.c_int),
+        ("text", ctypes.c_char * 512),
     ]
 
 
@@ -140,22 +142,27 @@ nodes = st.sets(st.integers(0, 1023), min_size=1, max_size=12)
 def definitions(draw):
     """The text of a good definition, and what it must mean."""
     size = draw(st.integers(1, 2**40))
-    pairs, meaning = [("size", str(size))], {"size": size, "kind": "DEFAULT", "policy": "NONE", "nodes": set()}
+    pairs, meaning = [("size", str(size))], {"size": size, "kinds": {"DEFAULT"}, "policy": "NONE", "nodes": set(),
+                                               "reach": ""}
     if draw(st.booleans()):
         if draw(st.booleans()):
             meaning["nodes"] = draw(nodes)
             pairs.append(("kind", draw(any_case(["NODES"])) + f"({','.join(map(str, meaning['nodes']))})"))
-            meaning["kind"] = "NODES"
+            meaning["kinds"] = {"NODES"}
         else:
-            word = draw(any_case(KINDS))
-            meaning["kind"] = KINDS[word.upper()]
-            pairs.append(("kind", word))
-        if meaning["kind"] != "DEFAULT":
+            words = draw(st.lists(any_case(KINDS), min_size=1, max_size=4, unique_by=lambda word: KINDS[word.upper()]))
+            if len(words) > 1:
+                words = [word for word in words if KINDS[word.upper()] != "DEFAULT"]
+            meaning["kinds"] = {KINDS[word.upper()] for word in words}
+            pairs.append(("kind", "+".join(words)))
+        if meaning["kinds"] != {"DEFAULT"}:
             meaning["policy"] = "MANDATORY"
             if draw(st.booleans()):
                 word = draw(any_case(POLICIES))
                 meaning["policy"] = POLICIES[word.upper()]
-                pairs.append(("policy", word))
+                if meaning["kinds"] != {"NODES"}:
+                    meaning["reach"] = draw(st.sampled_from(sorted(REACH)))
+                pairs.append(("policy", word + (f",{draw(any_case([meaning['reach']]))}" if meaning["reach"] else "")))
     if draw(st.booleans()):
         page = draw(st.sampled_from(sorted(PAGES)))
         meaning["page"] = PAGES[page]
@@ -174,7 +181,8 @@ def test_good_definitions(made, number):
     [definition] = read(["PATH=/bin", f"SMA_SYMMETRIC_PARTITION{number}={text}"])
     assert definition.id == number
     assert definition.size == meaning["size"]
-    assert definition.kind == KIND[meaning["kind"]]
+    assert definition.kinds == sum(1 << KIND[kind] for kind in meaning["kinds"])
+    assert definition.reach == REACH[meaning["reach"]]
     assert definition.policy == POLICY[meaning["policy"]]
     assert definition.nodes.numbers() == meaning["nodes"]
     assert definition.name.decode() == meaning.get("name", f"partition{number}")
@@ -208,6 +216,16 @@ def test_good_definitions(made, number):
     ("size=1G:pgsize=3M", "3M", "power of two"),
     ("size=1G:pgsize=huge", "huge", "no size"),
     ("size=1G,kind=HBM", ",kind=HBM", "does not belong"),
+    ("size=1G:kind=HBM+DDDR", "DDDR", 'did you mean "DDR"'),
+    ("size=1G:kind=HBM+", "HBM+", "missing beside the +"),
+    ("size=1G:kind=HBM+DDR+DRAM", "DRAM", "in the sum already"),
+    ("size=1G:kind=HBM+DEFAULT", "HBM+DEFAULT", "cannot be part of a sum"),
+    ("size=1G:kind=HBM+NODES(1)", "NODES(1)", "unknown kind"),
+    ("size=1G:kind=HBM:policy=P,locl", "locl", 'did you mean "LOCAL"'),
+    ("size=1G:kind=HBM:policy=P,", "", "After a policy"),
+    ("size=1G:kind=HBM:policy=,all", ",", "The policies are"),
+    ("size=1G:kind=NODES(1):policy=M,all", "size=1G:kind=NODES(1):policy=M,all", "says itself"),
+    ("size=1G:fallback=9", "9", "letter followed by"),
 ])
 def test_bad_definitions_are_marked(text, part, hint):
     with pytest.raises(Refused) as caught:
@@ -216,6 +234,16 @@ def test_bad_definitions_are_marked(text, part, hint):
     assert message.startswith(f"{PREFIX}5={text}"[:60])
     assert marked(message) == part
     assert hint in message
+
+
+def test_fallbacks():
+    found = read([f"{PREFIX}2=size=1:fallback=b", f"{PREFIX}3=size=1:name=b:fallback=c"], [(0, "c", "size=1")])
+    assert [one.fallback for one in found] == [b"b", b"c", b""]
+    with pytest.raises(Refused, match='no partition is called "d"'):
+        read([f"{PREFIX}2=size=1:fallback=d"])
+    for ends in ("a", "b", "c"):
+        with pytest.raises(Refused, match="lead round in a circle"):
+            read([], [(0, name, f"size=1:fallback={to}") for name, to in (("a", "b"), ("b", "c"), ("c", ends))])
 
 
 def test_node_lists():
@@ -233,7 +261,7 @@ def test_garbage_is_refused_in_one_readable_message(raw):
         marked(str(refusal))
 
 
-@given(st.text("sizekndpolcy=:FASTMEMNODES()0123456789,-KMG. ", max_size=60))
+@given(st.text("sizekndpolcyfb=:FASTMEMNODES()+0123456789,-KMG. ", max_size=60))
 @settings(max_examples=400)
 def test_near_misses_are_refused_or_mean_something(text):
     try:
@@ -374,7 +402,8 @@ def test_canonical_text_is_about_meaning():
     assert base == canonical([], [(2, "a", "size=1K:kind=FASTMEM")])
     for other in ("size=1025:kind=F:name=a", "size=1K:kind=HBM:name=a", "size=1K:kind=F:name=b",
                   "size=1K:kind=F:name=a:policy=P", "size=1K:kind=F:name=a:pgsize=2M",
-                  "size=1K:kind=F:name=a:pgsize=THP", "size=1K:kind=NODES(1):name=a"):
+                  "size=1K:kind=F:name=a:pgsize=THP", "size=1K:kind=NODES(1):name=a", "size=1K:kind=F+DDR:name=a",
+                  "size=1K:kind=F:name=a:policy=M,all"):
         assert base != canonical([f"{PREFIX}2={other}"])
     assert canonical([f"{PREFIX}2=size=1:kind=NODES(1)"]) != canonical([f"{PREFIX}2=size=1:kind=NODES(2)"])
     assert canonical() != canonical(["SHMEM_SYMMETRIC_SIZE=1G"])

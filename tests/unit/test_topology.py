@@ -82,6 +82,9 @@ def test_knl_snc4_by_cluster(topology):
         assert topology.select(table, "DRAM", cpus=cpus[dram]) == {dram}
         assert topology.select(table, "FASTMEM", cpus=cpus[dram], everywhere=True) == {4, 5, 6, 7}
     assert topology.select(table, "MCDRAM", cpus=cpus[0] | cpus[2]) == {7, 5}
+    assert topology.select(table, "MCDRAM+DRAM", cpus=cpus[0] | cpus[2]) == {7, 5, 0, 2}
+    assert topology.select(table, "MCDRAM+DRAM", everywhere=True) == set(range(8))
+    assert "no node of kind HBM" in absent(topology, table, "MCDRAM+HBM")
     assert topology.select(table, "FASTMEM", cpus=set(range(64))) == {4, 5, 6, 7}
     assert topology.select(table, "FASTMEM") == topology.select(table, "FASTMEM", cpus=()) == {4, 5, 6, 7}
     assert b"SNC-4" in table.head.summary and b"hybrid" in table.head.summary

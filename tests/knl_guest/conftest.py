@@ -1,0 +1,31 @@
+"""One boot of each machine for all tests on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from jobs import RAN
+
+from .guest import Guest
+from .machine import Machine
+
+
+@pytest.fixture(scope="session")
+def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """The machine of a layout (an indirect parameter)."""
+    with Guest(request.param) as guest:
+        RAN.guests.add(request.param)
+        yield Machine(guest)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on one machine together, whatever file they are in, so that each boots once."""
+
+    def layout(item: pytest.Item) -> str:
+        callspec = getattr(item, "callspec", None)
+        return str(callspec.params.get("machine", "")) if callspec else ""
+
+    here = [i for i, item in enumerate(items) if layout(item)]
+    for i, item in zip(here, sorted((items[i] for i in here), key=layout), strict=True):
+        items[i] = item
