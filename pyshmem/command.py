@@ -1,4 +1,4 @@
-"""The command line: ``pyshmem run``, ``info`` and ``config``."""
+"""The command line: ``pyshmem run``, ``topology``, ``info`` and ``config``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pyshmem import build, launch
+from pyshmem import build, launch, topology
 
 RUN_DESCRIPTION = """\
 Start a program on several PEs with the launcher of the OpenSHMEM library that pyshmem was built with, and give the
@@ -60,6 +60,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--shmem4py", action="store_true",
                      help="run a Python program that was written for shmem4py, unchanged")
     run.set_defaults(action=_run)
+    memory = commands.add_parser("topology", help="show this machine's memory as recognised, with the evidence")
+    memory.add_argument("--xml", metavar="FILE", help="of a machine that hwloc has saved: lstopo --of xml FILE")
+    memory.add_argument("--json", action="store_true", help="for programs: sizes in bytes, MB/s, ns")
+    memory.set_defaults(action=_topology)
     info = commands.add_parser("info", help="say what pyshmem was built with")
     info.set_defaults(action=_info)
     config = commands.add_parser("config", help="print where the C library is, for building C programs with it")
@@ -106,6 +110,15 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
     if options.verbose:
         print(made, file=sys.stderr)
     launch.run(made)
+    return 0
+
+
+def _topology(options: argparse.Namespace, rest: list[str]) -> int:
+    try:
+        found = topology.recognise(options.xml)
+    except OSError as error:
+        raise launch.LaunchError(str(error)) from None
+    print(topology.as_json(found) if options.json else topology.as_text(found))
     return 0
 
 

@@ -42,7 +42,7 @@ int placement_populate(void *address, size_t size, struct message *message);
 int placement_count(const void *address, size_t size, uint64_t *bytes, uint64_t *absent, struct message *message);
 
 /* Free memory of a node, with the page cache that the kernel would give up; 0 if it cannot be read. */
-uint64_t placement_free_bytes(int node);
+__attribute__((visibility("default"))) uint64_t placement_free_bytes(int node);
 
 /* Memory of the whole machine (or of its container) that could be had now; 0 if it cannot be read. */
 uint64_t placement_available_bytes(void);

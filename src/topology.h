@@ -61,7 +61,8 @@ struct memory_table {
  * XML format; NULL: this machine).  Returns a table to be given to free(), or
  * NULL with a message.
  */
-struct memory_table *topology_recognise(const char *xml, struct message *message);
+__attribute__((visibility("default"))) struct memory_table *topology_recognise(const char *xml,
+                                                                               struct message *message);
 
 uint16_t topology_distance(const struct memory_table *table, int from, int to); /* indices into node[]; 0: not known */
 
@@ -77,7 +78,7 @@ uint16_t topology_distance(const struct memory_table *table, int from, int to); 
 int topology_select(const struct memory_table *table, unsigned kinds, const struct nodeset *wanted,
                     const struct cpuset *cpus, bool everywhere, struct nodeset *nodes, struct message *message);
 
-const char *memory_name(enum memory memory);
-const char *evidence_name(enum evidence evidence);
+__attribute__((visibility("default"))) const char *memory_name(enum memory memory);
+__attribute__((visibility("default"))) const char *evidence_name(enum evidence evidence);
 
 #endif

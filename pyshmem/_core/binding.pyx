@@ -13,6 +13,7 @@ from libc.stdint cimport int64_t, uint64_t, uintptr_t
 from libc.string cimport memmove, memset
 
 import operator
+import os
 import sys
 
 import numpy as np
@@ -29,6 +30,7 @@ include "lifetime.pxi"
 include "memory.pxi"
 include "creation.pxi"
 include "partition.pxi"
+include "topology.pxi"
 include "team.pxi"
 include "context.pxi"
 include "rma.pxi"

@@ -154,6 +154,32 @@ cdef extern from "interruption.h" nogil:
     void engine_interrupt_noted()
     int *engine_waiting_calls()
 
+cdef extern from "topology.h" nogil:
+    enum memory:
+        pass
+    enum evidence:
+        pass
+    struct cpuset:
+        unsigned long word[128]
+    struct memory_node:
+        int number
+        memory memory
+        evidence evidence
+        bint fast, capacity, allowed, has_cpus, memory_cache
+        uint64_t size, bandwidth, latency
+        cpuset cpus
+    struct memory_table:
+        int count
+        char summary[128]
+        memory_node node[1]
+
+    memory_table *topology_recognise(const char *xml, message *message)
+    const char *memory_name(memory memory)
+    const char *evidence_name(evidence evidence)
+
+cdef extern from "placement.h" nogil:
+    uint64_t placement_free_bytes(int node)
+
 cdef extern from "shmem_partition.h" nogil:
     ctypedef struct shmem_partition_info_t:
         int id
