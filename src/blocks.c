@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "blocks.h"
 
+#include "huge.h"
 #include "neighbours.h"
 #include "pages.h"
 #include "placement.h"
@@ -229,12 +230,9 @@ static int place(struct partition *partition, struct message *message)
     if (is_mandatory(partition) && populating() && populate_mandatory(partition, message) != 0)
         return -1;
     struct message reason;
-    enum binding binding = final_binding(partition);
-    if (placement_bind(partition->base, partition->block_bytes, binding, &partition->nodes, &reason) == 0) {
-        /* The engine's allocator may have written its records here before the block was one. */
-        placement_move(partition->base, partition->block_bytes, binding, &partition->nodes);
+    if (placement_bind(partition->base, partition->block_bytes, final_binding(partition), &partition->nodes,
+                       &reason) == 0)
         return 0;
-    }
     if (is_mandatory(partition)) {
         message_set(message, "%s\npartition %d \"%s\": %s", partition->definition.text, partition->definition.id,
                     partition->definition.name, reason.text);
@@ -252,6 +250,10 @@ int blocks_change_pages(struct message *message)
     struct message reason;
     for (int i = 0; i < library.partitions.count; i++) {
         struct partition *partition = &library.partitions.partition[i];
+        /* The engine's allocator may have written here before the block was one, perhaps into a huge page that
+           reaches into the next block and could only be moved as a whole. */
+        if (huge_pinned_bytes() == 0)
+            placement_discard(partition->base, partition->block_bytes);
         if (!pages_special(&partition->definition))
             continue;
         enum pages_result result = pages_put_under(partition, final_binding(partition), &reason);

@@ -13,7 +13,7 @@ int blocks_choose_nodes(struct message *message);
 /* Collective: is there room for what all PEs of the node want? */
 int blocks_check_capacity(struct message *message);
 
-/* Collective: pages of the size that was asked for, where it is not the base page. */
+/* Collective: no page of before is left, and pages of the size that was asked for, if not the base page, are there. */
 int blocks_change_pages(struct message *message);
 
 /* Bind, populate and check the pages, and prepare the allocator's records. */

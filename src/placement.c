@@ -92,6 +92,13 @@ void placement_move(void *address, size_t size, enum binding binding, const stru
     (void)set_binding(address, size, binding, nodes, POLICY_FLAG_MOVE);
 }
 
+void placement_discard(void *address, size_t size)
+{
+    /* The one for shared memory, the other for private; what neither takes stays, and is seen when pages are counted. */
+    if (madvise(address, size, MADV_REMOVE) != 0)
+        (void)madvise(address, size, MADV_DONTNEED);
+}
+
 static void touch_every_page(volatile unsigned char *start, size_t size)
 {
     size_t page = placement_page_size();

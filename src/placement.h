@@ -28,6 +28,9 @@ int placement_bind(void *address, size_t size, enum binding binding, const struc
 /* Ask the kernel to move pages that lie elsewhere to where the policy wants them; what cannot move stays. */
 void placement_move(void *address, size_t size, enum binding binding, const struct nodeset *nodes);
 
+/* Give up the pages of a range whose contents do not matter; the next touch brings new ones, of zeros. */
+void placement_discard(void *address, size_t size);
+
 /*
  * Make every page of the range present, under the policy in force.  A
  * shortage is an error here, never a signal.  Returns 0, or -1 with a message.
