@@ -32,11 +32,13 @@ static void on_interrupt(int number, siginfo_t *info, void *context)
 
 static void after_a_second(union sigval unused)
 {
+    const struct timespec for_the_launcher = {.tv_nsec = 500000000}; /* some drop what they have not read at the end */
     (void)unused;
     if (!library.interruption.pending || !__atomic_load_n(&library.interruption.waiting, __ATOMIC_RELAXED))
         return;
     fprintf(stderr, "pyshmem: PE %d was interrupted while it waited for other PEs in a collective call; the job ends\n",
             library.engine.my_pe);
+    (void)nanosleep(&for_the_launcher, NULL);
     shmem_global_exit(STATUS_OF_SIGINT);
 }
 
