@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import mmap
-import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -52,11 +51,12 @@ class Machine:
 
     def placed(self, pes: int, definitions: Sequence[str], *, touch: str = "here", **how) -> list[dict]:
         """What place.c said on each PE, in the order of their numbers."""
-        result = self.job(pes, [place(), touch], definitions, **how)
+        directory = self._new_directory()
+        result = self.job(pes, [place(), directory, touch], definitions, **how)
         assert result.status == 0, result.output
+        lines = self.guest.run(f"cat {directory}/*").output
         reports: list[dict] = [{"partitions": {}, "output": result.output} for _ in range(pes)]
-        for line in re.findall("REPORT (.*)", result.output):
-            one = json.loads(line)
+        for one in map(json.loads, lines.splitlines()):
             assert one["right"] and one["told"] == one["counted"], one  # the library tells what the kernel told us
             reports[one["pe"]]["cpus"] = one["cpus"]
             reports[one["pe"]]["partitions"][one["name"]] = one
@@ -65,11 +65,15 @@ class Machine:
 
     def refused(self, pes: int, definitions: Sequence[str], **how) -> str:
         """The output of a job that must fail at init, once and in words."""
-        result = self.job(pes, [place()], definitions, **how)
+        directory = self._new_directory()
+        result = self.job(pes, [place(), directory], definitions, **how)
         assert result.status != 0, result.output
         assert "Killed" not in result.output and "signal 9" not in result.output, result.output
-        assert "REPORT" not in result.output, result.output
+        assert self.guest.run(f"ls {directory}").output == "", "a PE got beyond init"
         return result.output
+
+    def _new_directory(self) -> str:
+        return self.guest.run("mktemp -d").output.strip()
 
     def free_mib(self, node: int) -> int:
         """Free memory of a node."""

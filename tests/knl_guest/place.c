@@ -2,9 +2,10 @@
  * Run by the guest tests as one PE of a job: fills every partition, and says
  * where the kernel has put its pages, in a line of JSON for each.  Asks the
  * kernel itself (move_pages), not the library; the library's own answer stands
- * beside it.  In C, since Python needs ten seconds to start in a guest.
+ * beside it.  In C, since Python needs ten seconds to start in a guest.  The
+ * lines go to a file for each PE, DIRECTORY/<PE>: launchers mix long ones.
  *
- *     place [here|remote|none]
+ *     place DIRECTORY [here|remote|none]
  */
 #define _GNU_SOURCE
 #include <shmem.h>
@@ -19,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { NODES = 1024, PIECE = 1 << 20, TEXT = 4096 };
+enum { NODES = 1024, PIECE = 1 << 20, TEXT = 8192 };
 
 static char text[TEXT];
 static size_t used;
@@ -114,7 +115,7 @@ static int is_right(const char *memory, size_t bytes, const char *touch)
     return 1;
 }
 
-static void say_partition(int id, const char *touch)
+static void say_partition(int id, const char *touch, FILE *report)
 {
     static uint64_t counted[NODES], told[NODES];
     uint64_t absent = 0, told_absent = 0;
@@ -132,24 +133,39 @@ static void say_partition(int id, const char *touch)
     if (shmem_partition_placement(memory, bytes, told, NODES, &told_absent) != 0)
         shmem_global_exit(5);
     used = 0;
-    SAY("REPORT {\"pe\": %d, \"name\": \"%s\", \"cpus\": [", shmem_my_pe(), info.name);
+    SAY("{\"pe\": %d, \"name\": \"%s\", \"cpus\": [", shmem_my_pe(), info.name);
     say_cpus();
     SAY("], ");
     say_counts("counted", counted, 1, absent);
     say_counts("told", told, (uint64_t)sysconf(_SC_PAGESIZE), told_absent);
     SAY("\"huge\": %" PRIu64 ", \"page_size\": %zu, \"right\": %d, \"nodes\": \"%s\", \"fell_back\": %d}\n",
         huge(memory, bytes), info.page_size, right, info.nodes, info.fell_back);
-    fwrite(text, 1, used, stdout); /* short enough for launchers to pass on in one */
-    fflush(stdout);
+    if (used >= TEXT || fwrite(text, 1, used, report) != used || fflush(report) != 0)
+        shmem_global_exit(6);
     shmem_barrier_all();
+}
+
+static FILE *open_report(const char *directory)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%d", directory, shmem_my_pe());
+    FILE *report = fopen(path, "w");
+    if (!report)
+        shmem_global_exit(7);
+    return report;
 }
 
 int main(int count, char **argument)
 {
-    const char *touch = count > 1 ? argument[1] : "here";
+    const char *touch = count > 2 ? argument[2] : "here";
+    if (count < 2)
+        return 8;
     shmem_init();
+    FILE *report = open_report(argument[1]);
     for (int i = 0; i < shmem_partition_count(); i++)
-        say_partition(shmem_partition_id_at(i), touch);
+        say_partition(shmem_partition_id_at(i), touch, report);
+    if (fclose(report) != 0)
+        shmem_global_exit(9);
     shmem_barrier_all();
     shmem_finalize();
     return 0;
