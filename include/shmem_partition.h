@@ -117,6 +117,8 @@ typedef struct shmem_partition_info {
     char fallback[SHMEM_PARTITION_NAME_SIZE]; /* the partition that takes what does not fit; empty: none */
     size_t diverted;   /* how many allocations it took so far */
     void *base;        /* on this PE */
+    char moved_to[64]; /* the kind that shmem_partition_migrate() moved it to on this PE; empty: it did not */
+    int weighted;      /* INTERLEAVED by the kernel's weights of the nodes, not evenly */
 } shmem_partition_info_t;
 
 int shmem_partition_id(const char *name);      /* -1: no partition has this name */
@@ -134,6 +136,31 @@ int shmem_partition_find(const void *ptr, void **start, size_t *size);
  * present anywhere.  0, or -1 with shmem_partition_error().
  */
 int shmem_partition_placement(const void *address, size_t size, uint64_t *bytes, int nodes, uint64_t *absent);
+
+/* ---- moving (local) ------------------------------------------------------------------------------------------ */
+
+typedef struct shmem_partition_migration { /* bytes, in whole pages */
+    uint64_t moved;
+    uint64_t there;  /* lay on such a node already */
+    uint64_t absent; /* not present yet: they will come there */
+    uint64_t shared; /* stayed: other processes have mapped them, and only with CAP_SYS_NICE can such pages be moved */
+    uint64_t full;   /* stayed: the nodes are full */
+    uint64_t pinned; /* stayed: the kernel or a network (registered memory) holds on to them */
+    char nodes[256]; /* where to: "4-7" */
+} shmem_partition_migration_t;
+
+/*
+ * Move the pages of a partition, of this PE, to memory of another kind
+ * ("MCDRAM", "FASTMEM+DDR", "NODES(1)"), or those of a range of memory, to its
+ * outer pages.  Contents stay, and others may go on using them.  What is not
+ * present yet will come there, or elsewhere when the nodes are full.  0 and the
+ * figures, or -1 with shmem_partition_error(): no such kind here, or the kernel
+ * moves nothing.
+ */
+int shmem_partition_migrate(int partition_id, const char *kind, shmem_partition_migration_t *result);
+int shmem_partition_migrate_range(void *address, size_t size, const char *kind, shmem_partition_migration_t *result);
+
+/* ---- the rest ------------------------------------------------------------------------------------------------ */
 
 /*
  * After the last shmem_finalize(): make memory that was symmetric readable

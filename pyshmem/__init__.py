@@ -179,6 +179,7 @@ from pyshmem.memory import (
     partitions,
     placement,
 )
+from pyshmem.migration import Migration, migrate
 from pyshmem.reports import report
 from pyshmem.runtime import (
     finalize,
@@ -237,6 +238,7 @@ __all__ = [
     "Ctx",
     "FreedError",
     "Lock",
+    "Migration",
     "NoPartitionError",
     "NotInitializedError",
     "Partition",
@@ -306,6 +308,7 @@ __all__ = [
     "init_thread",
     "iput",
     "max_reduce",
+    "migrate",
     "min_reduce",
     "my_pe",
     "n_pes",

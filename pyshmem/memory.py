@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from pyshmem import sizes
 from pyshmem._core import binding
+
+if TYPE_CHECKING:
+    from pyshmem.migration import Migration
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,7 @@ class Partition:
     fallback = property(lambda self: str(self._record()["fallback"]), doc="The partition that takes what does not fit.")
     diverted = property(lambda self: int(self._record()["diverted"]), doc="Number of allocations that it took.")
     huge_bytes = property(lambda self: int(self._record()["huge_bytes"]), doc="Bytes in huge pages, seen at init.")
+    moved_to = property(lambda self: str(self._record()["moved_to"]), doc="Where migrate() has put it here, or ''.")
     fell_back = property(lambda self: bool(self._record()["fell_back"]), doc="PREFERRED, and the kind is absent here.")
 
     def placement(self, array: NDArray[Any] | None = None) -> dict[int | None, int]:
@@ -142,6 +146,12 @@ class Partition:
             return placement(array)
         record = self._record()
         return binding.placement_of(record["base"], record["size"])
+
+    def migrate(self, to: str) -> Migration:
+        """``pyshmem.migrate`` for all pages of this partition, on this PE. Local."""
+        from pyshmem.migration import migrate  # stands on this module
+
+        return migrate(self, to)
 
     def alloc(self, count: int, size: int = 1, align: int | None = None, clear: bool = True) -> memoryview:
         """``pyshmem.alloc`` in this partition. Collective."""

@@ -54,6 +54,10 @@ def _notes(one: Partition, record: dict[str, Any]) -> list[str]:
         notes.append(f"{' ' * len(one.name)}  all PEs: {_describe_spread(_spread[one.id])}")
     if record["fell_back"]:
         notes.append(f"{' ' * len(one.name)}  no {record['kind']} on this node: PREFERRED fell back to DRAM")
+    if record["weighted"]:
+        notes.append(f"{' ' * len(one.name)}  interleaved by the kernel's weights of the nodes")
+    if record["moved_to"]:
+        notes.append(f"{' ' * len(one.name)}  moved to {record['moved_to']} by migrate() (PE {binding.my_pe()})")
     if record["diverted"]:
         notes.append(f"{' ' * len(one.name)}  full: {_allocations(record['diverted'])} went to {record['fallback']}")
     if record["origin"] != "program":

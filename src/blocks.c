@@ -160,6 +160,30 @@ int blocks_check_capacity(struct message *message)
     return neighbours_check_capacity(demand, state->count, message);
 }
 
+/* Over several kinds whose bandwidths are known, the kernel's weights, which follow bandwidth, say who gets how many. */
+static bool is_weighted(const struct partition *partition)
+{
+    const struct memory_table *table = library.partitions.table;
+    if (__builtin_popcount(partition->definition.kinds) < 2 || !placement_has_weights())
+        return false;
+    for (int i = 0; i < table->count; i++)
+        if (nodeset_has(&partition->nodes, table->node[i].number) && table->node[i].bandwidth == 0)
+            return false;
+    return true;
+}
+
+static enum binding final_binding(const struct partition *partition)
+{
+    switch (partition->definition.policy) {
+    case POLICY_MANDATORY:
+        return BIND_ONLY;
+    case POLICY_INTERLEAVED:
+        return is_weighted(partition) ? BIND_WEIGHTED : BIND_INTERLEAVED;
+    default:
+        return BIND_PREFERRED;
+    }
+}
+
 static uint64_t bytes_elsewhere(const struct partition *partition, const uint64_t *bytes)
 {
     uint64_t elsewhere = 0;
@@ -190,7 +214,7 @@ static int populate_mandatory(struct partition *partition, struct message *messa
 {
     uint64_t bytes[NODESET_BITS];
     bool interleaved = partition->definition.policy == POLICY_INTERLEAVED;
-    enum binding first = interleaved ? BIND_INTERLEAVED : BIND_PREFERRED;
+    enum binding first = interleaved ? final_binding(partition) : BIND_PREFERRED;
     uint64_t absent;
     if (placement_bind(partition->base, partition->block_bytes, first, &partition->nodes, message) != 0 ||
         placement_populate(partition->base, partition->block_bytes, message) != 0 ||
@@ -209,18 +233,6 @@ static bool populating(void)
 {
     const char *text = getenv("PYSHMEM_POPULATE");
     return !text || strcmp(text, "0") != 0;
-}
-
-static enum binding final_binding(const struct partition *partition)
-{
-    switch (partition->definition.policy) {
-    case POLICY_MANDATORY:
-        return BIND_ONLY;
-    case POLICY_INTERLEAVED:
-        return BIND_INTERLEAVED;
-    default:
-        return BIND_PREFERRED;
-    }
 }
 
 static int place(struct partition *partition, struct message *message)
@@ -277,6 +289,7 @@ int blocks_place(struct message *message)
         struct partition *partition = &library.partitions.partition[i];
         if (place(partition, message) != 0)
             return -1;
+        partition->weighted = partition->definition.policy == POLICY_INTERLEAVED && is_weighted(partition);
         partition->heap = heap_create(partition->definition.size);
         if (!partition->heap) {
             message_set(message, "no memory for the records of partition \"%s\"", partition->definition.name);

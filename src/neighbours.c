@@ -204,13 +204,14 @@ static int check_groups(const struct group *group, int groups, struct message *m
 
 static int check_total(uint64_t total, int pes, struct message *message)
 {
-    uint64_t available = placement_available_bytes();
+    const char *limit;
+    uint64_t available = placement_available_bytes(&limit);
     if (available == 0 || total <= available)
         return 0;
     char size[32], available_text[32];
-    message_set(message, "the partitions of the %d PE%s on this node add up to %s, and the node has %s free; ask "
-                         "for less or start fewer PEs per node",
-                pes, pes == 1 ? "" : "s", message_size(size, total), message_size(available_text, available));
+    message_set(message, "the partitions of the %d PE%s on this node add up to %s, and %s has %s left; ask for less or "
+                         "start fewer PEs per node",
+                pes, pes == 1 ? "" : "s", message_size(size, total), limit, message_size(available_text, available));
     return -1;
 }
 

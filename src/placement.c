@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include "placement.h"
 
+#include "cgroup.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -20,9 +22,14 @@
 #endif
 
 /* From linux/mempolicy.h, which older systems lack the newest of. */
-enum { POLICY_MODE_PREFERRED = 1, POLICY_MODE_BIND = 2, POLICY_MODE_INTERLEAVE = 3, POLICY_MODE_PREFERRED_MANY = 5 };
-enum { POLICY_FLAG_MOVE = 1 << 1 };
-enum { PAGES_AT_ONCE = 1024 };
+enum {
+    POLICY_MODE_PREFERRED = 1,
+    POLICY_MODE_BIND = 2,
+    POLICY_MODE_INTERLEAVE = 3,
+    POLICY_MODE_PREFERRED_MANY = 5,
+    POLICY_MODE_WEIGHTED_INTERLEAVE = 6
+};
+enum { POLICY_FLAG_MOVE = 1 << 1, POLICY_FLAG_MOVE_ALL = 1 << 2 };
 
 size_t placement_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
@@ -43,6 +50,15 @@ static long set_preferred(void *address, size_t size, const struct nodeset *node
     return status;
 }
 
+bool placement_has_weights(void) { return access("/sys/kernel/mm/mempolicy/weighted_interleave", F_OK) == 0; }
+
+static long set_weighted(void *address, size_t size, const struct nodeset *nodes, unsigned flags)
+{
+    if (!placement_has_weights())
+        return set_policy(address, size, POLICY_MODE_INTERLEAVE, nodes, flags);
+    return set_policy(address, size, POLICY_MODE_WEIGHTED_INTERLEAVE, nodes, flags);
+}
+
 static long set_binding(void *address, size_t size, enum binding binding, const struct nodeset *nodes, unsigned flags)
 {
     switch (binding) {
@@ -50,6 +66,8 @@ static long set_binding(void *address, size_t size, enum binding binding, const 
         return set_policy(address, size, POLICY_MODE_BIND, nodes, flags);
     case BIND_INTERLEAVED:
         return set_policy(address, size, POLICY_MODE_INTERLEAVE, nodes, flags);
+    case BIND_WEIGHTED:
+        return set_weighted(address, size, nodes, flags);
     case BIND_PREFERRED:
         break;
     }
@@ -129,7 +147,7 @@ int placement_populate(void *address, size_t size, struct message *message)
 static void map_resident(unsigned char *start, size_t pages, const int *status)
 {
     size_t page = placement_page_size();
-    unsigned char resident[PAGES_AT_ONCE];
+    unsigned char resident[PLACEMENT_BATCH];
     if (mincore(start, pages * page, resident) != 0)
         return;
     for (size_t i = 0; i < pages; i++)
@@ -139,7 +157,7 @@ static void map_resident(unsigned char *start, size_t pages, const int *status)
 
 static long ask_pages(unsigned char *start, size_t pages, int *status)
 {
-    void *address[PAGES_AT_ONCE];
+    void *address[PLACEMENT_BATCH];
     size_t page = placement_page_size();
     for (size_t i = 0; i < pages; i++)
         address[i] = start + i * page;
@@ -154,6 +172,34 @@ static bool any_absent(const int *status, size_t pages)
     return false;
 }
 
+static int complain_unknown(struct message *message)
+{
+    int error = errno;
+    message_set(message, "the kernel does not say where pages are (move_pages: %s): %s", strerror(error),
+                refusal_cause(error));
+    return -1;
+}
+
+int placement_nodes(void **address, size_t count, int *status, struct message *message)
+{
+    return syscall(SYS_move_pages, 0, count, address, NULL, status, 0) == 0 ? 0 : complain_unknown(message);
+}
+
+int placement_send(void **address, size_t count, const int *node, int *status, struct message *message)
+{
+    /* Pages that other processes have mapped, too, may be moved by the privileged (CAP_SYS_NICE) alone. */
+    long result = syscall(SYS_move_pages, 0, count, address, node, status, POLICY_FLAG_MOVE_ALL);
+    if (result < 0 && errno == EPERM)
+        result = syscall(SYS_move_pages, 0, count, address, node, status, POLICY_FLAG_MOVE);
+    if (result >= 0 || errno == ENOENT) /* all pages lie there already */
+        return 0;
+    int error = errno;
+    if (error == ENOMEM)
+        return 1;
+    message_set(message, "pages cannot be moved (move_pages: %s): %s", strerror(error), refusal_cause(error));
+    return -1;
+}
+
 int placement_count(const void *address, size_t size, uint64_t *bytes, uint64_t *absent, struct message *message)
 {
     size_t page = placement_page_size();
@@ -164,19 +210,16 @@ int placement_count(const void *address, size_t size, uint64_t *bytes, uint64_t 
     if (size == 0)
         return 0;
     for (size_t done = 0; done < pages;) {
-        int status[PAGES_AT_ONCE];
-        size_t now = pages - done < PAGES_AT_ONCE ? pages - done : PAGES_AT_ONCE;
+        int status[PLACEMENT_BATCH];
+        size_t now = pages - done < PLACEMENT_BATCH ? pages - done : PLACEMENT_BATCH;
         unsigned char *first = start + done * page;
         long result = ask_pages(first, now, status);
         if (result == 0 && any_absent(status, now)) {
             map_resident(first, now, status);
             result = ask_pages(first, now, status);
         }
-        if (result != 0) {
-            message_set(message, "the kernel does not say where pages are (move_pages: %s): %s", strerror(errno),
-                        refusal_cause(errno));
-            return -1;
-        }
+        if (result != 0)
+            return complain_unknown(message);
         for (size_t i = 0; i < now; i++)
             if (status[i] >= 0 && status[i] < NODESET_BITS)
                 bytes[status[i]] += page;
@@ -217,10 +260,13 @@ uint64_t placement_free_bytes(int node)
     return meminfo_sum(path, fields);
 }
 
-uint64_t placement_available_bytes(void)
+uint64_t placement_available_bytes(const char **limit)
 {
     static const char *const fields[] = {"MemAvailable", NULL};
-    return meminfo_sum("/proc/meminfo", fields);
+    uint64_t machine = meminfo_sum("/proc/meminfo", fields);
+    uint64_t granted = cgroup_available_bytes("/proc/self/cgroup", "/proc/self/mountinfo");
+    *limit = granted < machine ? "the memory cgroup of this process (a container, a batch job)" : "the node";
+    return granted < machine ? granted : machine;
 }
 
 #ifndef MAP_FIXED_NOREPLACE /* Linux 4.17 */

@@ -12,7 +12,12 @@
 
 #include <stdint.h>
 
-enum binding { BIND_ONLY, BIND_PREFERRED, BIND_INTERLEAVED };
+enum binding {
+    BIND_ONLY,
+    BIND_PREFERRED,
+    BIND_INTERLEAVED,
+    BIND_WEIGHTED /* interleaved by the kernel's weights of the nodes, or evenly where it has none (before Linux 6.9) */
+};
 
 struct node_bytes {
     int node; /* the NUMA node's number; -1: not present */
@@ -20,6 +25,9 @@ struct node_bytes {
 };
 
 size_t placement_page_size(void);
+
+/* Whether the kernel interleaves by weights. */
+bool placement_has_weights(void);
 
 /* Set the policy of whole pages at `address`; 0, or -1 with what was refused and the likely cause. */
 int placement_bind(void *address, size_t size, enum binding binding, const struct nodeset *nodes,
@@ -44,11 +52,24 @@ int placement_populate(void *address, size_t size, struct message *message);
  */
 int placement_count(const void *address, size_t size, uint64_t *bytes, uint64_t *absent, struct message *message);
 
+enum { PLACEMENT_BATCH = 1024 };
+
+/* The node of each page, or a negative error number, for at most PLACEMENT_BATCH addresses.  0, or -1 with a message. */
+int placement_nodes(void **address, size_t count, int *status, struct message *message);
+
+/*
+ * Move a batch of pages to a node each.  `status` is set to the node that a
+ * page is on now, or to a negative error number where the kernel gives one;
+ * the kernel stops at the first page that it cannot move.  0; 1: a node is full;
+ * or -1 with a message.
+ */
+int placement_send(void **address, size_t count, const int *node, int *status, struct message *message);
+
 /* Free memory of a node, with the page cache that the kernel would give up; 0 if it cannot be read. */
 __attribute__((visibility("default"))) uint64_t placement_free_bytes(int node);
 
-/* Memory of the whole machine (or of its container) that could be had now; 0 if it cannot be read. */
-uint64_t placement_available_bytes(void);
+/* Memory of the whole machine, or of its container, that could be had now, and which of both it is; 0: not known. */
+uint64_t placement_available_bytes(const char **limit);
 
 /* Put pages of zeros where a range is no longer mapped, so that what still points there does no harm. */
 void placement_fill_hole(void *address, size_t size);

@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 enum { LARGE_ALIGNMENT = 2 << 20, RESERVE = 1 << 20 };
 
@@ -82,7 +83,8 @@ static int heap_bytes(size_t *bytes, struct message *message)
 static int check_heap_here(size_t bytes, struct message *message)
 {
     const struct definitions *definitions = &library.partitions.definitions;
-    uint64_t available = placement_available_bytes();
+    const char *limit;
+    uint64_t available = placement_available_bytes(&limit);
     const struct definition *largest = NULL;
     char whole[32], here[32], size[32];
     if (available == 0 || bytes <= available)
@@ -91,14 +93,43 @@ static int check_heap_here(size_t bytes, struct message *message)
         if (!largest || definitions->entry[i].size > largest->size)
             largest = &definitions->entry[i];
     if (!largest)
-        message_set(message, "%s asks for a heap of %s per PE, and the node has %s free",
-                    definitions->default_heap_variable, message_size(whole, bytes), message_size(here, available));
+        message_set(message, "%s asks for a heap of %s per PE, and %s has %s left",
+                    definitions->default_heap_variable, message_size(whole, bytes), limit,
+                    message_size(here, available));
     else
         message_set(message,
                     "%s\nthe symmetric heap does not fit into the node: %s wanted per PE for all partitions (partition %d "
-                    "\"%s\": %s), %s free on the whole node; ask for less",
+                    "\"%s\": %s), and %s has %s left in all; ask for less",
                     largest->text, message_size(whole, bytes), largest->id, largest->name,
-                    message_size(size, largest->size), message_size(here, available));
+                    message_size(size, largest->size), limit, message_size(here, available));
+    return -1;
+}
+
+/* Bytes of addresses that `ulimit -v` leaves to this process; SIZE_MAX: it sets no limit, or the use is not known. */
+static size_t address_space_left(void)
+{
+    struct rlimit limit;
+    size_t pages = 0;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (!file)
+        return SIZE_MAX;
+    bool known = fscanf(file, "%zu", &pages) == 1;
+    fclose(file);
+    size_t used = pages * placement_page_size();
+    return !known ? SIZE_MAX : used < limit.rlim_cur ? (size_t)limit.rlim_cur - used : 0;
+}
+
+static int check_address_space(size_t bytes, struct message *message)
+{
+    size_t left = address_space_left(), views = engine_heap_views();
+    char whole[32], here[32];
+    if (bytes <= left / views)
+        return 0;
+    message_set(message, "a symmetric heap of %s needs addresses for %zu such on every PE, and the limit on the address "
+                         "space leaves %s here; raise it (ulimit -v unlimited), ask for less or start fewer PEs per node",
+                message_size(whole, bytes), views, message_size(here, left));
     return -1;
 }
 
@@ -141,7 +172,7 @@ int preparation_do(struct saved_environment *saved, struct message *message)
     const struct definitions *definitions = &library.partitions.definitions;
     if (definitions->count == 0 && definitions->default_heap == 0)
         return 0; /* nothing was asked for: the engine's own default */
-    if (check_heap_here(bytes, message) != 0)
+    if (check_heap_here(bytes, message) != 0 || check_address_space(bytes, message) != 0)
         return -1;
     if (largest_page(definitions) > placement_page_size())
         huge_align_what_follows(bytes, largest_page(definitions));

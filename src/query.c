@@ -81,6 +81,9 @@ int shmem_partition_query(int partition_id, shmem_partition_info_t *info)
     copy_text(info->fallback, sizeof info->fallback, definition->fallback);
     info->diverted = partition->diverted;
     info->base = partition->base;
+    info->weighted = partition->weighted;
+    if (partition->moved_to)
+        kinds_text(partition->moved_to, info->moved_to, sizeof info->moved_to);
     return 0;
 }
 

@@ -39,9 +39,11 @@ struct partition {
     size_t alignment; /* of the block: the largest that an allocation can have */
     struct heap *heap;
     struct nodeset nodes; /* as bound on this PE; empty: not bound */
+    bool weighted;        /* INTERLEAVED, by the kernel's weights */
     bool fell_back;       /* PREFERRED, and the kind is absent */
     struct partition *fallback; /* takes what does not fit; NULL: none */
     size_t diverted;            /* allocations that it took */
+    unsigned moved_to;          /* the kinds that it was moved to, a bit for each; 0: never */
 };
 
 enum phase { PHASE_NEW, PHASE_RUNNING, PHASE_FAILED, PHASE_STOPPED };

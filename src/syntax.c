@@ -151,9 +151,9 @@ static int fault_unknown(struct message *message, struct written written, size_t
     const char *text = written.value + from, *nearest = nearest_word(words, text, length);
     struct message shown = {""};
     show(&shown, text, least(length, LONGEST_WORD));
-    return syntax_fault(message, written, from, length, "unknown %s \"%s%s\"%s%s%s. %s.", what, shown.text,
+    return syntax_fault(message, written, from, length, "unknown %s \"%s%s\"%s%s%s %s.", what, shown.text,
                         length > LONGEST_WORD ? "..." : "", nearest ? "; did you mean \"" : "",
-                        nearest ? nearest : "", nearest ? "\"?" : "", all);
+                        nearest ? nearest : "", nearest ? "\"?" : ".", all);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -305,6 +305,11 @@ static int read_kinds(struct definition *definition, struct written written, siz
 }
 
 /* "PREFERRED", or "PREFERRED,local". */
+int syntax_kinds(struct definition *definition, struct written written, struct message *message)
+{
+    return read_kinds(definition, written, 0, strlen(written.value), message);
+}
+
 static int read_policy(struct definition *definition, struct written written, size_t from, size_t length,
                        struct message *message)
 {

@@ -20,6 +20,9 @@ void syntax_show(struct message *message, struct written written);
 /* What one definition says; `name` is empty and the policy POLICY_NONE where it says nothing.  0, or -1 and a message. */
 int syntax_definition(struct definition *definition, struct written written, struct message *message);
 
+/* The whole value as kinds, "FASTMEM+DDR" or "NODES(4-7)", into `definition`. */
+int syntax_kinds(struct definition *definition, struct written written, struct message *message);
+
 /* A size that begins at `from` and is `length` long. */
 int syntax_size(struct written written, size_t from, size_t length, size_t *bytes, struct message *message);
 

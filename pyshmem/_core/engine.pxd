@@ -194,6 +194,12 @@ cdef extern from "shmem_partition.h" nogil:
         size_t diverted, huge_bytes
         int transparent
         void *base
+        char moved_to[64]
+        int weighted
+
+    ctypedef struct shmem_partition_migration_t:
+        uint64_t moved, there, absent, shared, full, pinned
+        char nodes[256]
 
     int shmem_partition_define(int id, const char *name, const char *definition)
     int shmem_partition_init_thread(int requested, int *provided)
@@ -214,6 +220,9 @@ cdef extern from "shmem_partition.h" nogil:
     int shmem_partition_id_at(int index)
     int shmem_partition_query(int partition_id, shmem_partition_info_t *info)
     int shmem_partition_placement(const void *address, size_t size, uint64_t *bytes, int nodes, uint64_t *absent)
+    int shmem_partition_migrate(int partition_id, const char *kind, shmem_partition_migration_t *result)
+    int shmem_partition_migrate_range(void *address, size_t size, const char *kind,
+                                      shmem_partition_migration_t *result)
     void shmem_partition_outlive(void *address, size_t size)
     const char *shmem_partition_platform()
     const char *shmem_partition_memory(int node)

@@ -15,6 +15,7 @@ def partition_records():
             "largest_free": info.largest_free, "live": info.live,
             "fallback": info.fallback.decode(), "diverted": info.diverted, "huge_bytes": info.huge_bytes,
             "transparent": bool(info.transparent), "base": <uintptr_t>info.base,
+            "moved_to": info.moved_to.decode(), "weighted": bool(info.weighted),
         })
     return records
 
@@ -38,11 +39,46 @@ def placement_of(uintptr_t address, Py_ssize_t bytes):
     return found
 
 
+cdef object byte_bounds(array):
+    as_array(array, "array")
+    return np.lib.array_utils.byte_bounds(array) if hasattr(np.lib, "array_utils") else np.byte_bounds(array)
+
+
 def placement_of_array(array):
     """``placement_of`` for the memory that an array covers."""
-    cdef cnp.ndarray checked = as_array(array, "array")
-    low, high = np.lib.array_utils.byte_bounds(array) if hasattr(np.lib, "array_utils") else np.byte_bounds(array)
+    low, high = byte_bounds(array)
     return placement_of(low, high - low)
+
+
+cdef dict migration_record(int status, const shmem_partition_migration_t *result):
+    if status != 0:
+        raise PartitionError(shmem_partition_error().decode(errors="replace"))
+    return {"moved": result.moved, "there": result.there, "absent": result.absent, "shared": result.shared,
+            "full": result.full, "pinned": result.pinned, "nodes": result.nodes.decode()}
+
+
+def migrate_partition(int partition_id, str kind):
+    """Move this PE's pages of a partition; the figures of ``shmem_partition_migrate``."""
+    cdef shmem_partition_migration_t result
+    cdef bytes wanted = kind.encode()
+    cdef const char *text = wanted
+    cdef int status
+    with nogil:
+        status = shmem_partition_migrate(partition_id, text, &result)
+    return migration_record(status, &result)
+
+
+def migrate_array(array, str kind):
+    """``migrate_partition`` for all pages that an array touches."""
+    cdef shmem_partition_migration_t result
+    cdef bytes wanted = kind.encode()
+    cdef const char *text = wanted
+    cdef uintptr_t low, high
+    cdef int status
+    low, high = byte_bounds(array)
+    with nogil:
+        status = shmem_partition_migrate_range(<void *>low, high - low, text, &result)
+    return migration_record(status, &result)
 
 
 def platform():

@@ -36,6 +36,15 @@ const char *engine_size_variable(void) { return is_open_mpi() ? "SHMEM_SYMMETRIC
 
 size_t engine_default_heap(void) { return (size_t)(is_open_mpi() ? 256 : 512) << 20; }
 
+/* UCX maps the heap of every PE of the node, the own one a second time; its launcher says how many there are. */
+size_t engine_heap_views(void)
+{
+    enum { MANY = 4096 }; /* more PEs than any node has: what says so is wrong */
+    const char *text = is_open_mpi() ? getenv("OMPI_COMM_WORLD_LOCAL_SIZE") : NULL;
+    long neighbours = text ? strtol(text, NULL, 10) : 0;
+    return neighbours > 0 && neighbours <= MANY ? (size_t)neighbours + 1 : 1;
+}
+
 void engine_correct_environment(void)
 {
     /* UCX's memory hooks crash every program in shmem_finalize of Open MPI 4.1.4; a user's own setting is kept. */

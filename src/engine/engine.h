@@ -46,6 +46,9 @@ const char *engine_size_variable(void);
 /* The size it takes if nobody says otherwise. */
 size_t engine_default_heap(void);
 
+/* How many times the size of the heap a PE needs of addresses: its own, and views of those of its node. */
+size_t engine_heap_views(void);
+
 /* Put right what must be right before the engine starts. */
 void engine_correct_environment(void);
 

@@ -47,12 +47,14 @@ class Machine:
         env |= {"SHMEM_SYMMETRIC_SIZE": "16M", "OPENBLAS_NUM_THREADS": "1", **(environment or {})}
         made = launch.JOBS.get(build.build_info()["engine"], launch.other_job)(pes, options, env)
         made.command += launch.program_command(program)
-        return self.guest.run(f"{before}exec env {made}", env=env, cwd=ROOT, timeout=timeout)
+        return self.guest.run(f"{before}env {made}", env=env, cwd=ROOT, timeout=timeout)
 
-    def placed(self, pes: int, definitions: Sequence[str], *, touch: str = "here", **how) -> list[dict]:
+    def placed(
+        self, pes: int, definitions: Sequence[str], *, touch: str = "here", move: Sequence[str] = (), **how
+    ) -> list[dict]:
         """What place.c said on each PE, in the order of their numbers."""
         directory = self._new_directory()
-        result = self.job(pes, [place(), directory, touch], definitions, **how)
+        result = self.job(pes, [place(), directory, touch, *move], definitions, **how)
         assert result.status == 0, result.output
         lines = self.guest.run(f"cat {directory}/*").output
         reports: list[dict] = [{"partitions": {}, "output": result.output} for _ in range(pes)]

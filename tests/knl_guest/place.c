@@ -5,7 +5,9 @@
  * beside it.  In C, since Python needs ten seconds to start in a guest.  The
  * lines go to a file for each PE, DIRECTORY/<PE>: launchers mix long ones.
  *
- *     place DIRECTORY [here|remote|none]
+ *     place DIRECTORY [here|remote|none [KIND]]
+ *
+ * With a kind, it moves the pages to that once they are filled, and counts then.
  */
 #define _GNU_SOURCE
 #include <shmem.h>
@@ -115,7 +117,19 @@ static int is_right(const char *memory, size_t bytes, const char *touch)
     return 1;
 }
 
-static void say_partition(int id, const char *touch, FILE *report)
+static void say_migration(int id, const char *kind)
+{
+    shmem_partition_migration_t done;
+    if (shmem_partition_migrate(id, kind, &done) != 0) {
+        fprintf(stderr, "%s\n", shmem_partition_error());
+        shmem_global_exit(10);
+    }
+    SAY("\"moved\": %" PRIu64 ", \"there\": %" PRIu64 ", \"absent\": %" PRIu64 ", \"shared\": %" PRIu64
+        ", \"full\": %" PRIu64 ", \"pinned\": %" PRIu64 ", \"to\": \"%s\", ",
+        done.moved, done.there, done.absent, done.shared, done.full, done.pinned, done.nodes);
+}
+
+static void say_partition(int id, const char *touch, const char *kind, FILE *report)
 {
     static uint64_t counted[NODES], told[NODES];
     uint64_t absent = 0, told_absent = 0;
@@ -127,13 +141,16 @@ static void say_partition(int id, const char *touch, FILE *report)
     if (!memory)
         shmem_global_exit(4);
     fill(memory, bytes, touch);
+    used = 0;
+    SAY("{\"pe\": %d, \"name\": \"%s\", ", shmem_my_pe(), info.name);
+    if (kind)
+        say_migration(id, kind);
     int right = is_right(memory, bytes, touch);
     memset(counted, 0, sizeof counted);
     count(memory, bytes, counted, &absent);
     if (shmem_partition_placement(memory, bytes, told, NODES, &told_absent) != 0)
         shmem_global_exit(5);
-    used = 0;
-    SAY("{\"pe\": %d, \"name\": \"%s\", \"cpus\": [", shmem_my_pe(), info.name);
+    SAY("\"cpus\": [");
     say_cpus();
     SAY("], ");
     say_counts("counted", counted, 1, absent);
@@ -163,7 +180,7 @@ int main(int count, char **argument)
     shmem_init();
     FILE *report = open_report(argument[1]);
     for (int i = 0; i < shmem_partition_count(); i++)
-        say_partition(shmem_partition_id_at(i), touch, report);
+        say_partition(shmem_partition_id_at(i), touch, count > 3 ? argument[3] : NULL, report);
     if (fclose(report) != 0)
         shmem_global_exit(9);
     shmem_barrier_all();

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from jobs import ROOT
 
-from .machine import PAGES_PER_MIB, Machine, bound, unbound
+from pyshmem.build import build_info
+
+from .machine import MIB, PAGES_PER_MIB, Machine, bound, unbound
 
 pytestmark = pytest.mark.guest
 
@@ -39,6 +41,9 @@ class Truth:
         return set().union(*by_cpu.values()) if everywhere else by_cpu.get(cpu, by_cpu[0])
 
 
+# Since 2.10 hwloc itself names what is faster than the rest.
+HWLOC = tuple(int(part) for part in build_info()["hwloc"].split(".")[:2])
+HMAT_FAST = "node 1 (HBM" if HWLOC >= (2, 10) else "node 1 (UNKNOWN but fast"
 ONE, TWO = {0: {0}}, {0: {1}}
 SNC2 = {"DDR": {0: {0}, 1: {0}, 2: {1}, 3: {1}}, "MCDRAM": {0: {2}, 1: {2}, 2: {3}, 3: {3}}}
 SNC4 = {"DDR": {i: {i} for i in range(4)}, "MCDRAM": {i: {i + 4} for i in range(4)}}
@@ -48,7 +53,7 @@ TRUTH = {
     "snc2-flat": Truth({**SNC2, "FASTMEM": SNC2["MCDRAM"]}, ("CXL",), pes=4, refusal="MCDRAM"),
     "snc4-flat": Truth({**SNC4, "FASTMEM": SNC4["MCDRAM"]}, ("NVM",), pes=4, refusal="MCDRAM", numbered=("4-7",)),
     "cache": Truth({"DDR": ONE}, ("FASTMEM", "MCDRAM"), refusal="memory-side cache"),
-    "hmat-fast": Truth({"DDR": ONE, "FASTMEM": TWO}, ("CAPACITY", "MCDRAM"), refusal="node 1 (UNKNOWN but fast"),
+    "hmat-fast": Truth({"DDR": ONE, "FASTMEM": TWO}, ("CAPACITY", "MCDRAM"), refusal=HMAT_FAST),
     "hmat-slow": Truth({"DDR": ONE, "CAPACITY": TWO}, ("FASTMEM",), refusal="node 1 (UNKNOWN but slow"),
     "unknown-memory-only": Truth({"DDR": ONE}, ("FASTMEM", "CAPACITY"), refusal="kind=NODES(...) uses it all the same",
                                  numbered=("1",)),
@@ -166,6 +171,45 @@ def test_preferred_overflows_and_the_report_says_so(machine: Machine):
     assert fast + rest == 600 * PAGES_PER_MIB and fast > 400 * PAGES_PER_MIB and rest > 80 * PAGES_PER_MIB
 
 
+# ---- limits ----------------------------------------------------------------------------------------------------------
+
+
+@flat
+def test_more_than_the_memory_cgroup_grants(machine: Machine):
+    """Each PE's share fits, all together would have some killed."""
+    before = ("mkdir -p /sys/fs/cgroup 2>/dev/null;"
+              " mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup;"
+              " echo +memory > /sys/fs/cgroup/cgroup.subtree_control && mkdir -p /sys/fs/cgroup/small &&"
+              " echo 300M > /sys/fs/cgroup/small/memory.max && echo $$ > /sys/fs/cgroup/small/cgroup.procs && ")
+    output = machine.refused(2, ["size=160M:kind=FASTMEM"], before=before)
+    assert "320 MiB" in output and "memory cgroup" in output, output
+    output = machine.refused(2, ["size=1G"], before=before)
+    assert "1 GiB" in output and "memory cgroup" in output, output
+    machine.placed(2, ["size=60M:kind=FASTMEM"], before=before)
+
+
+@flat
+def test_memory_that_another_job_has_filled(machine: Machine):
+    mib = machine.free_mib(1) - 100
+    filled = machine.guest.run("mkdir -p /tmp/filled && mount -t tmpfs -o size=2G,mpol=bind:1 none /tmp/filled &&"
+                               f" dd if=/dev/zero of=/tmp/filled/file bs=1M count={mib} 2>&1")
+    try:
+        assert filled.status == 0, filled.output
+        output = machine.refused(2, ["size=100M:kind=FASTMEM:name=fast"])
+        assert "100 MiB wanted per PE" in output and "free: node 1" in output, output
+        reports = machine.placed(2, ["size=100M:kind=FASTMEM:policy=PREFERRED:name=fast"])
+        assert sum(found.get("0", 0) for found in counts(reports, "fast")) > 80 * PAGES_PER_MIB
+    finally:
+        machine.guest.run("umount /tmp/filled")
+
+
+@flat
+def test_a_little_more_than_the_fast_memory_fails(machine: Machine):
+    mib = machine.free_mib(1) * 105 // 100 // 4
+    output = machine.refused(4, [f"size={mib}M:kind=FASTMEM:name=fast"])
+    assert output.count("does not fit") == 1 and "free: node 1" in output, output
+
+
 @flat
 def test_node_that_the_cpuset_forbids(machine: Machine):
     before = ("mkdir -p /sys/fs/cgroup 2>/dev/null;"
@@ -260,3 +304,51 @@ def test_stencil_on_four_clusters(machine: Machine):
     result = machine.job(4, STENCIL, ["size=32M:kind=FASTMEM:name=fast"], options=bound())
     assert result.status == 0, result.output
     assert "validates" in result.output and "MCDRAM" in result.output, result.output
+
+
+# ---- moving ----------------------------------------------------------------------------------------------------------
+
+
+@flat
+def test_migrated_pages_lie_there_with_their_contents(machine: Machine):
+    reports = machine.placed(2, ["size=8M:kind=DDR:name=slow", "size=8M:kind=FASTMEM:name=fast"], move=["MCDRAM"])
+    assert counts(reports, "slow") == counts(reports, "fast") == [{"1": 8 * PAGES_PER_MIB}] * 2
+    for report in reports:
+        slow, fast = report["partitions"]["slow"], report["partitions"]["fast"]
+        assert (slow["moved"], slow["there"], fast["moved"], fast["there"]) == (8 * MIB, 0, 0, 8 * MIB)
+        assert slow["to"] == "1" and not slow["shared"] + slow["full"] + slow["pinned"] + slow["absent"]
+
+
+@flat
+def test_migration_to_a_full_node_says_so_and_kills_nobody(machine: Machine):
+    reports = machine.placed(2, ["size=300M:kind=DDR:name=slow"], move=["FASTMEM"])
+    total = 0
+    for report in reports:
+        one = report["partitions"]["slow"]
+        assert one["moved"] == one["counted"].get("1", 0) * 4096 and one["full"] == one["counted"]["0"] * 4096
+        total += one["moved"]
+    assert total > 400 * MIB
+
+
+@flat
+def test_pages_that_others_have_mapped_move_for_the_privileged_only(machine: Machine):
+    reports = machine.placed(2, ["size=8M:kind=DDR:name=slow"], touch="remote", move=["MCDRAM"])
+    assert counts(reports, "slow") == [{"1": 8 * PAGES_PER_MIB}] * 2
+    reports = machine.placed(2, ["size=8M:kind=DDR:name=slow"], touch="remote", move=["MCDRAM"],
+                             before="setpriv --inh-caps=-sys_nice --bounding-set=-sys_nice ")
+    for report in reports:
+        one = report["partitions"]["slow"]
+        assert one["moved"] + one["shared"] == 8 * MIB and one["moved"] == one["counted"].get("1", 0) * 4096
+        assert (one["shared"] > 0) == ("Open MPI" in build_info()["engine"]), one  # SOS has a heap for each PE
+
+
+# ---- weights ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("machine", ["hmat-fast"], indirect=True)
+def test_interleaving_over_kinds_follows_the_weights_that_the_kernel_has(machine: Machine):
+    weights = "/sys/kernel/mm/mempolicy/weighted_interleave"
+    weighted = machine.guest.run(f"cd {weights} && echo 1 > node0 && echo 3 > node1").status == 0  # Linux 6.9 and later
+    for found in counts(machine.placed(2, ["size=8M:kind=FASTMEM+DDR:policy=I:name=both"]), "both"):
+        assert found == ({"0": 2 * PAGES_PER_MIB, "1": 6 * PAGES_PER_MIB} if weighted
+                         else {"0": 4 * PAGES_PER_MIB, "1": 4 * PAGES_PER_MIB})

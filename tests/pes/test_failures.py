@@ -43,8 +43,8 @@ BAD_DEFINITIONS = {
     "ID out of range": (partition(128, "size=1M"), DEFINE_AND_GO, ["SHMEM_SYMMETRIC_PARTITION128", "127"]),
     "absent kind": (partition(2, "size=1M:kind=MCDRAM"), DEFINE_AND_GO, ["MCDRAM", "DRAM", "policy=PREFERRED"]),
     "absent node": (partition(2, "size=1M:kind=NODES(900)"), DEFINE_AND_GO, ["900"]),
-    "too big": (partition(2, "size=4T:kind=DDR"), DEFINE_AND_GO, ["4.0 TiB wanted per PE", "free on the whole node"]),
-    "too big without a kind": (partition(2, "size=4T"), DEFINE_AND_GO, ["4 TiB", "free"]),
+    "too big": (partition(2, "size=4T:kind=DDR"), DEFINE_AND_GO, ["4.0 TiB wanted per PE", "left in all"]),
+    "too big without a kind": (partition(2, "size=4T"), DEFINE_AND_GO, ["4 TiB", "left in all"]),
     "two sizes for one heap": (
         partition(1, "size=1M") | {"SHMEM_SYMMETRIC_SIZE": "1G"}, DEFINE_AND_GO, ["SHMEM_SYMMETRIC_SIZE"]),
     "page size that does not work yet": (partition(2, "size=8M:pgsize=2M"), DEFINE_AND_GO, ["pgsize", "2 MiB"]),
