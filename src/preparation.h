@@ -5,6 +5,8 @@
 #include "message.h"
 #include "spec.h"
 
+#include <stdint.h>
+
 enum { SIZE_VARIABLES = 8 };
 
 struct saved_environment {
@@ -14,6 +16,17 @@ struct saved_environment {
 
 /* Read the definitions into the state and set the size of the engine's heap; 0, or -1 with a message. */
 int preparation_do(struct saved_environment *saved, struct message *message);
+
+/* The definitions of the environment and of the program; 0, or -1 with a message. */
+int preparation_read(struct definitions *definitions, const struct program_definition *program, int program_count,
+                     struct message *message);
+
+/*
+ * Can a PE's heap be made of them, with `available` bytes on its machine (0: not known)?  `here`: the pages must be
+ * this machine's.  0 and the size of the heap (0: the engine's own default), or -1 with a message.
+ */
+int preparation_check(const struct definitions *definitions, uint64_t available, bool here, size_t *bytes,
+                      struct message *message);
 
 /* Give the user's variables back, for child processes. */
 void preparation_undo(struct saved_environment *saved);
