@@ -241,6 +241,11 @@ cdef extern from "plan.h" nogil:
 cdef extern from "placement.h" nogil:
     uint64_t placement_free_bytes(int node)
 
+cdef extern from "partition.h" nogil:
+    void partitions_refuse(const char *reason)
+    const memory_table *partitions_table()
+    int partitions_node_leader()
+
 cdef extern from "shmem_partition.h" nogil:
     ctypedef struct shmem_partition_info_t:
         int id
