@@ -346,6 +346,7 @@ def _legend(nodes: Sequence[Mapping[str, Any]], partitions: Mapping[str, str], s
     kinds = [_swatch(colour, name, room) for name, colour in MEMORY_COLOURS.items() if name in there]
     if any(node["free"] is not None and node["free"] < (node["size"] or 0) for node in nodes):
         kinds.append(_swatch(IN_USE, "in use", room))
+    kinds.append(layout.lines(["(heights are to scale within each memory)"], room, 11, fill=QUIET))
     rows = [layout.flow(kinds, room, 16)]
     if partitions:
         rows.append(layout.flow([_swatch(style.colours[name], f"{name}: {words}" if words else name, room)

@@ -199,11 +199,18 @@ def _notes_on(plan: Mapping[str, Any], partition: Mapping[str, Any]) -> list[str
     return said
 
 
+def _who(plan: Mapping[str, Any], node: int, number: int) -> str:
+    """How many PEs have pages of a partition on a node."""
+    count = sum(len(group["pes"]) for group in plan["placements"] for each in group["partitions"]
+                if each["id"] == number and node in each["nodes"])
+    return f"{count} PE{'s' if count > 1 else ''}"
+
+
 def as_picture(plan: Mapping[str, Any], title: str) -> str:
     """A plan as SVG."""
     names = {str(one["id"]): one["name"] for one in plan["partitions"]}
-    bands = {node["node"]: [picture.Band(names[number], size) for number, size in node["wanted"].items()]
-             for node in plan["nodes"]}
+    bands = {node["node"]: [picture.Band(names[number], size, _who(plan, node["node"], int(number)))
+                            for number, size in node["wanted"].items()] for node in plan["nodes"]}
     pes = [(frozenset(group["cpus"]), group["pes"]) for group in plan["placements"]]
     machine = picture.Machine(_heading(plan), plan["nodes"], bands, pes=pes)
     legend = {one["name"]: " ".join([f"{sizes.text(one['bytes'])} per PE,", one["kind"], one["policy"]]).rstrip(" ,")

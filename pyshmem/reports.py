@@ -8,7 +8,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -117,7 +117,11 @@ def _text(data: Mapping[str, Any]) -> str:
     return "\n".join([*heading, table(partitions()), *odd])
 
 
-def report(form: Literal["text", "dict", "json", "svg"] = "text") -> Any:
+@overload
+def report(form: Literal["text", "json", "svg"] = "text") -> str: ...
+@overload
+def report(form: Literal["dict"]) -> dict[str, Any]: ...
+def report(form: Literal["text", "dict", "json", "svg"] = "text") -> str | dict[str, Any]:
     """What became of the partitions, with pages counted afresh on all PEs. Collective.
 
     Parameters

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from jobs import check_job, run_job
+from jobs import check_job, launcher, run_command, run_job
 
 PROGRAM = str(Path(__file__).parent / "programs/report_file.py")
 
@@ -33,3 +33,15 @@ def test_picture_in_a_file(tmp_path):
 def test_refused_on_all_pes(value, text):
     result = run_job(2, [PROGRAM], {"PYSHMEM_REPORT": value})
     assert result.status != 0 and result.output.count(text) == 1 and "Traceback" not in result.output, result.output
+
+
+@pytest.mark.parametrize("definition", ["size=1M:kind=HBM+NVM", "size=1G:pgsize=3M", "size=20000T"])
+def test_plan_says_what_init_says(definition, tmp_path):
+    program = tmp_path / "start.py"
+    program.write_text("import pyshmem\npyshmem.init()\n")
+    environment = {"SHMEM_SYMMETRIC_PARTITION7": definition}
+    planned = run_command([*launcher(), "plan", "-n", "2"], environment)
+    result = run_job(2, [str(program)], environment)
+    assert planned.status == 1 and result.status != 0
+    _, said = planned.output.split("would fail on PE 0:\n")
+    assert said.strip() in result.output, result.output
