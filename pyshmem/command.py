@@ -1,12 +1,14 @@
-"""The command line: ``pyshmem run``, ``topology``, ``info`` and ``config``."""
+"""The command line: ``pyshmem run``, ``topology``, ``plan``, ``info`` and ``config``."""
 
 from __future__ import annotations
 
 import argparse
+import socket
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
-from pyshmem import build, launch, topology
+from pyshmem import build, colour, files, launch, plan, topology
 
 RUN_DESCRIPTION = """\
 Start a program on several PEs with the launcher of the OpenSHMEM library that pyshmem was built with, and give the
@@ -22,6 +24,17 @@ examples:
   pyshmem run --shmem4py -n 4 script.py     (which says "from shmem4py import shmem")
 """
 
+
+PLAN_DESCRIPTION = """\
+Say what the partitions of the environment (SHMEM_SYMMETRIC_PARTITION<ID>) and of --partition would do for the PEs of
+one node, without starting any.  The status is 1 if the job would fail.
+"""
+
+PLAN_EXAMPLES = """\
+examples:
+  pyshmem plan -n 64 --partition size=200M:kind=FASTMEM:name=fast
+  SHMEM_SYMMETRIC_PARTITION2=size=1G:kind=FASTMEM pyshmem plan -n 8 --bind socket --xml node.xml --svg node.svg
+"""
 
 FLAGS = ("-v", "--verbose", "--shmem4py", "-h", "--help")  # our own options of run, besides -n
 
@@ -63,7 +76,21 @@ def _parser() -> argparse.ArgumentParser:
     memory = commands.add_parser("topology", help="show this machine's memory as recognised, with the evidence")
     memory.add_argument("--xml", metavar="FILE", help="of a machine that hwloc has saved: lstopo --of xml FILE")
     memory.add_argument("--json", action="store_true", help="for programs: sizes in bytes, MB/s, ns")
+    memory.add_argument("--svg", metavar="PICTURE", type=_picture, help="draw it into this file")
     memory.set_defaults(action=_topology)
+    planned = commands.add_parser(
+        "plan", help="say what partitions would do on this machine or a saved one, PE by PE and node by node",
+        description=PLAN_DESCRIPTION, epilog=PLAN_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    planned.add_argument("-n", "--pes", type=_positive, required=True, metavar="N", help="number of PEs on the node")
+    planned.add_argument("--xml", metavar="FILE", help="on a machine that hwloc has saved: lstopo --of xml FILE")
+    planned.add_argument("--bind", choices=plan.BINDINGS, default="none",
+                         help="what the launcher binds PEs to, one after the other (default: nothing)")
+    planned.add_argument("--partition", action="append", default=[], metavar="DEFINITION",
+                         help="a definition such as the program's own, size=1G:kind=FASTMEM:name=fast; may be repeated")
+    planned.add_argument("--json", action="store_true", help="for programs: sizes in bytes")
+    planned.add_argument("--svg", metavar="PICTURE", type=_picture, help="draw it into this file")
+    planned.set_defaults(action=_plan)
     info = commands.add_parser("info", help="say what pyshmem was built with")
     info.set_defaults(action=_info)
     config = commands.add_parser("config", help="print where the C library is, for building C programs with it")
@@ -73,6 +100,13 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument("--lib", action="store_true", help="directory of libshmem_partition")
     config.set_defaults(action=_config)
     return parser
+
+
+def _picture(text: str) -> Path:
+    path = Path(text)
+    if path.suffix.lower() != ".svg":
+        raise argparse.ArgumentTypeError(f"pictures are SVG files: {path.with_suffix('.svg')}, not {text}")
+    return path
 
 
 def _positive(text: str) -> int:
@@ -118,8 +152,32 @@ def _topology(options: argparse.Namespace, rest: list[str]) -> int:
         found = topology.recognise(options.xml)
     except OSError as error:
         raise launch.LaunchError(str(error)) from None
-    print(topology.as_json(found) if options.json else topology.as_text(found))
+    if options.svg:
+        _write(options.svg, topology.as_picture(found, f"Memory of {_machine(options)}"))
+    print(topology.as_json(found) if options.json else topology.as_text(found, colour.painter(sys.stdout)))
     return 0
+
+
+def _plan(options: argparse.Namespace, rest: list[str]) -> int:
+    try:
+        made = plan.make(options.pes, options.xml, options.bind, options.partition)
+    except (OSError, ValueError) as error:
+        raise launch.LaunchError(str(error)) from None
+    if options.svg:
+        _write(options.svg, plan.as_picture(made, f"Partitions on {_machine(options)}"))
+    print(plan.as_json(made) if options.json else plan.as_text(made, colour.painter(sys.stdout)))
+    return 0 if made["fits"] else 1
+
+
+def _machine(options: argparse.Namespace) -> str:
+    return Path(options.xml).name if options.xml else socket.gethostname()
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        files.write(path, text)
+    except OSError as error:
+        raise launch.LaunchError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def _info(options: argparse.Namespace, rest: list[str]) -> int:

@@ -67,9 +67,15 @@ def end_with(error: BaseException, trace: TracebackType | None) -> NoReturn:
     os._exit(1)
 
 
+def launched_as() -> int:
+    """The number of this PE as its launcher tells it, before OpenSHMEM runs."""
+    ranks = (os.environ.get(name, "") for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"))
+    return next((int(rank) for rank in ranks if rank.isdecimal()), 0)
+
+
 def _pe() -> tuple[int, int]:
     if not binding.query_initialized():
-        return int(os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ.get("PMI_RANK") or 0), 0
+        return launched_as(), 0
     return binding.my_pe(), binding.n_pes()
 
 

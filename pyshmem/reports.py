@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Iterable
-from typing import Any
+import textwrap
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from pyshmem import sizes
+from pyshmem import colour, failure, files, gathered, sizes
 from pyshmem._core import binding
+from pyshmem.errors import PartitionError
 from pyshmem.memory import Partition, describe_placement, partitions
 
+VARIABLE = "PYSHMEM_REPORT"
+FORMS = ("text", "dict", "json", "svg")
+SUFFIXES = (".json", ".svg")
+SHOWN = Path("1")  # not a file, but a table for people
 HEADINGS = ("ID", "name", "size", "used", "peak", "largest free", "kind", "policy", "page", "nodes")
 
 _spread: dict[int, dict[int | None, tuple[int, int]]] = {}  # partition -> node -> least and most of any PE
@@ -72,13 +80,6 @@ def _describe_pages(one: Partition) -> str:
         return f"not known, {error}"
 
 
-def _pages(one: Partition) -> dict[int | None, int]:
-    try:
-        return one.placement()
-    except OSError:
-        return {}
-
-
 def _describe_spread(spread: dict[int | None, tuple[int, int]]) -> str:
     return ", ".join(f"{'not present' if node is None else f'node {node}'} {_range(*pair)}"
                      for node, pair in spread.items())
@@ -93,7 +94,7 @@ def count_all() -> None:
     everything = partitions()
     if not everything:
         return
-    found = [_pages(one) for one in everything]
+    found = [gathered.pages(one) for one in everything]
     nodes: list[int | None] = [*_nodes_of_job(found), None]
     local = np.array([[-place.get(node, 0), place.get(node, 0)] for place in found for node in nodes], dtype="i8")
     most = binding.greatest_of_all(local)
@@ -112,28 +113,100 @@ def _nodes_of_job(found: list[dict[int | None, int]]) -> list[int]:
     return [int(node) for node in np.flatnonzero(binding.greatest_of_all(present))]
 
 
-def report() -> str:
-    """The partition table with pages counted afresh on all PEs. Collective.
+def _text(data: Mapping[str, Any]) -> str:
+    platform = binding.platform()
+    heading = [platform] if platform else []
+    odd = [textwrap.fill(words, 80, subsequent_indent="  ", break_on_hyphens=False)
+           for words in gathered.describe_outliers(data)]
+    return "\n".join([*heading, table(partitions()), *odd])
+
+
+@overload
+def report(form: Literal["text", "json", "svg"] = "text") -> str: ...
+@overload
+def report(form: Literal["dict"]) -> dict[str, Any]: ...
+def report(form: Literal["text", "dict", "json", "svg"] = "text") -> str | dict[str, Any]:
+    """What became of the partitions, with pages counted afresh on all PEs. Collective.
+
+    Parameters
+    ----------
+    form : {'text', 'dict', 'json', 'svg'}, optional
+        The table; the data behind it, as a dictionary or as JSON (docs/reports.md says what it holds); or a picture.
 
     Returns
     -------
-    str
-        The table, on every PE.
+    str or dict
+        The same on every PE, except that the table shows where this PE's own pages are.
     """
+    if form not in FORMS:
+        raise ValueError(f"form must be one of {', '.join(FORMS)}, not {form!r}")
     count_all()
-    platform = binding.platform()
-    heading = f"{platform}\n" if platform else ""
-    return heading + table(partitions())
+    mine = gathered.collect()
+    data: dict[str, Any] = json.loads(binding.tell_all(json.dumps(mine).encode()))
+    return data if form == "dict" else _in_form(data, form)
 
 
-def at_init() -> None:
-    """Count pages once partitions exist; with ``PYSHMEM_REPORT=1`` PE 0 prints the table. Collective."""
-    if not binding.partition_records():
-        return
-    if os.environ.get("PYSHMEM_REPORT", "0") in ("", "0"):
+def _in_form(data: Mapping[str, Any], form: str) -> str:
+    if form == "svg":
+        return gathered.as_picture(data)
+    return json.dumps(data, indent=2) + "\n" if form == "json" else _text(data)
+
+
+# ---- at init ---------------------------------------------------------------------------------------------------------
+
+
+def destination() -> Path | None:
+    """Where the report of ``PYSHMEM_REPORT`` goes; ``SHOWN``: to people; None: nowhere.
+
+    What is wrong with it lets the start to come fail, on all PEs alike and before anything takes long.
+    """
+    value = os.environ.get(VARIABLE, "").strip()
+    if value in ("", "0"):
+        return None
+    path = Path(value)
+    if value == "1":
+        return SHOWN
+    if path.suffix.lower() not in SUFFIXES:
+        binding.refuse(f"{VARIABLE}={value}: a report is a table (1), or a file called something.json or "
+                       "something.svg".encode())
+    elif failure.launched_as() == 0:
+        try:
+            files.check_writable(path)
+        except OSError as error:
+            binding.refuse(_unwritable(path, error).encode())
+    return path
+
+
+def _unwritable(path: Path, error: OSError) -> str:
+    return (f"{VARIABLE}={path}: {error.strerror or error}; PE 0 writes the report there, so give it a directory that "
+            "exists on its host, and in which it may write")
+
+
+def at_init(where: Path | None) -> None:
+    """Count pages once partitions exist; PE 0 prints or writes what was asked for. Collective."""
+    if binding.partition_records():
         count_all()
+    if where is None:
         return
-    text = report()
-    if binding.my_pe() == 0:
-        sys.stderr.write(text + "\n")
+    data = gathered.collect()
+    reason = b""
+    if data is not None:
+        reason = _put(data, where)
+    if where is not SHOWN and (reason := binding.tell_all(reason)):
+        raise PartitionError(reason.decode(), pe=0)
+
+
+def _put(data: Mapping[str, Any], where: Path) -> bytes:
+    """Print or write a report; what went wrong."""
+    if where is SHOWN:
+        paint = colour.painter(sys.stderr)
+        head, *rest = _text(data).splitlines()
+        sys.stderr.write("\n".join([head, *(paint(line, "bad") if line.startswith("PE ") else line for line in rest)]))
+        sys.stderr.write("\n")
         sys.stderr.flush()
+        return b""
+    try:
+        files.write(where, _in_form(data, where.suffix.lower()[1:]))
+    except OSError as error:
+        return _unwritable(where, error).encode()
+    return b""

@@ -53,7 +53,7 @@ def init(
         raise PartitionError("partitions are given to the first init(); OpenSHMEM is initialised already")
     if _failed:
         raise PartitionError("OpenSHMEM failed to start before, and cannot be started again in this process")
-    debug = debugging.read()
+    debug, destination = debugging.read(), reports.destination()
     for definition in definitions_from(partitions) if partitions is not None else ():
         _kept_alive.append(definition)
         binding.define(*definition)
@@ -68,7 +68,7 @@ def init(
         failure.watch()
         os.register_at_fork(after_in_child=binding.mark_stopped)
         debugging.at_init(debug)
-        reports.at_init()
+        reports.at_init(destination)
     return provided
 
 

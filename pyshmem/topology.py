@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from typing import Any
 
-from pyshmem import sizes
+from pyshmem import colour, layout, picture, sizes
 from pyshmem._core import binding
 
+VERSION = 1
 HEADINGS = ("node", "memory", "kinds", "size", "free", "GB/s", "ns", "CPUs", "evidence")
 LONGEST_LIST = 14  # characters of a list of CPUs
 
@@ -25,9 +25,10 @@ def recognise(xml: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``platform``, a line or ``""``; ``nodes``, for each NUMA node: ``node``, ``memory``, ``evidence``, ``fast``
-        and ``capacity`` (whether it is of these kinds), ``allowed``, ``memory_side_cache``, ``size`` and ``free``
-        (bytes), ``bandwidth`` (MB/s), ``latency`` (ns), ``cpus`` (to which it is local).  None: not known.
+        ``version``, 1; ``platform``, a line or ``""``; ``nodes``, for each NUMA node: ``node``, ``memory``,
+        ``evidence``, ``fast`` and ``capacity`` (whether it is of these kinds), ``allowed``, ``memory_side_cache``,
+        ``size`` and ``free`` (bytes), ``bandwidth`` (MB/s), ``latency`` (ns), ``cpus`` (to which it is local).  None:
+        not known.
 
     Raises
     ------
@@ -35,7 +36,7 @@ def recognise(xml: str | os.PathLike[str] | None = None) -> dict[str, Any]:
         The file cannot be read, or is none.
     """
     platform, nodes = binding.recognise(None if xml is None else os.fspath(xml))
-    return {"platform": platform, "nodes": nodes}
+    return {"version": VERSION, "platform": platform, "nodes": nodes}
 
 
 def as_json(found: dict[str, Any]) -> str:
@@ -43,37 +44,40 @@ def as_json(found: dict[str, Any]) -> str:
     return json.dumps(found, indent=2)
 
 
-def as_text(found: dict[str, Any]) -> str:
+def as_text(found: dict[str, Any], paint: colour.Painter = colour.plain) -> str:
     """What ``recognise()`` found, for people."""
     from tabulate import tabulate
 
     rows = [_row(node) for node in found["nodes"]]
-    heading = [found["platform"]] if found["platform"] else []
-    return "\n".join([*heading, tabulate([HEADINGS, *rows], tablefmt="plain", disable_numparse=True), *_notes(found)])
+    head, *rest = tabulate([HEADINGS, *rows], tablefmt="plain", disable_numparse=True).splitlines()
+    platform = [found["platform"]] if found["platform"] else []
+    return "\n".join([*platform, paint(head, "heading"), *rest, *(paint(note, "notable") for note in _notes(found))])
+
+
+def as_picture(found: dict[str, Any], title: str) -> str:
+    """What ``recognise()`` found, as SVG."""
+    return picture.draw(title, [picture.Machine(found["platform"], found["nodes"])])
 
 
 def _row(node: dict[str, Any]) -> tuple[str, ...]:
     amounts = ("-" if node[key] is None else sizes.short(node[key]) for key in ("size", "free"))
     bandwidth = "-" if node["bandwidth"] is None else f"{node['bandwidth'] / 1000:.3g}"
     latency = "-" if node["latency"] is None else str(node["latency"])
-    return (str(node["node"]), node["memory"], _kinds(node), *amounts, bandwidth, latency, _list(node["cpus"]),
+    return (str(node["node"]), node["memory"], _kinds(node), *amounts, bandwidth, latency, _cpus(node),
             node["evidence"])
+
+
+def _cpus(node: dict[str, Any]) -> str:
+    return shortened(layout.number_list(node["cpus"]) or "-", LONGEST_LIST)
 
 
 def _kinds(node: dict[str, Any]) -> str:
     return "FASTMEM" if node["fast"] else "CAPACITY" if node["capacity"] else "-"
 
 
-def _list(numbers: Sequence[int]) -> str:
-    """``0-3,8``, cut where it is long."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    text = ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs) or "-"
-    return text if len(text) <= LONGEST_LIST else text[: LONGEST_LIST - 3] + "..."
+def shortened(words: str, longest: int) -> str:
+    """A text, cut where it is long."""
+    return words if len(words) <= longest else words[: longest - 3] + "..."
 
 
 def _notes(found: dict[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "blocks.h"
 
+#include "choice.h"
 #include "huge.h"
 #include "neighbours.h"
 #include "pages.h"
@@ -84,49 +85,16 @@ static void warn(const struct partition *partition, const char *reason, const ch
                 consequence);
 }
 
-/* Of a sum, the kinds that are there: a bit for each. */
-static unsigned kinds_present(const struct definition *definition, const struct cpuset *cpus)
-{
-    struct nodeset nodes;
-    struct message unused;
-    unsigned present = 0;
-    for (unsigned kind = 1; kind <= definition->kinds; kind <<= 1)
-        if (definition->kinds & kind && topology_select(library.partitions.table, kind, &definition->nodes, cpus, true,
-                                                        &nodes, &unused) == 0)
-            present |= kind;
-    return present;
-}
-
-/* The kinds that are there, or else ordinary memory, or on a node without that, anything. */
-static void fall_back(struct partition *partition, const struct cpuset *cpus, const struct message *reason)
-{
-    const struct definition *definition = &partition->definition;
-    struct message unused;
-    unsigned present = kinds_present(definition, cpus);
-    char rest[KINDS_TEXT_SIZE], consequence[KINDS_TEXT_SIZE + 32];
-    partition->fell_back = true;
-    snprintf(consequence, sizeof consequence, "PREFERRED falls back to %s",
-             present ? kinds_text(present, rest, sizeof rest) : "DRAM");
-    warn(partition, reason->text, consequence);
-    if (topology_select(library.partitions.table, present ? present : 1u << KIND_DRAM, &definition->nodes, cpus,
-                        definition_reaches_all(definition), &partition->nodes, &unused) != 0)
-        memset(&partition->nodes, 0, sizeof partition->nodes);
-}
-
 static int choose_nodes(struct partition *partition, const struct cpuset *cpus, struct message *message)
 {
-    const struct definition *definition = &partition->definition;
-    struct message reason;
-    if (topology_select(library.partitions.table, definition->kinds, &definition->nodes, cpus,
-                        definition_reaches_all(definition), &partition->nodes, &reason) == 0)
-        return 0;
-    if (definition->policy == POLICY_PREFERRED) {
-        fall_back(partition, cpus, &reason);
-        return 0;
-    }
-    message_set(message, "%s\npartition %d \"%s\": %s; with policy=PREFERRED it would fall back to DRAM",
-                definition->text, definition->id, definition->name, reason.text);
-    return -1;
+    struct choice choice;
+    if (choice_make(library.partitions.table, &partition->definition, cpus, &choice, message) != 0)
+        return -1;
+    partition->nodes = choice.nodes;
+    partition->fell_back = choice.fell_back;
+    if (choice.fell_back)
+        warn(partition, choice.why.text, choice.consequence);
+    return 0;
 }
 
 int blocks_choose_nodes(struct message *message)
@@ -140,22 +108,13 @@ int blocks_choose_nodes(struct message *message)
     return 0;
 }
 
-static bool is_mandatory(const struct partition *partition)
-{
-    return partition->definition.policy == POLICY_MANDATORY || partition->definition.policy == POLICY_INTERLEAVED;
-}
-
 int blocks_check_capacity(struct message *message)
 {
     struct demand demand[PARTITION_LIMIT];
     const struct partition_state *state = &library.partitions;
     for (int i = 0; i < state->count; i++) {
         const struct partition *partition = &state->partition[i];
-        bool from_pool = partition->definition.page_size > placement_page_size(); /* not from free memory */
-        demand[i] = (struct demand){.bytes = from_pool ? 0 : partition->block_bytes,
-                                    .bound = is_mandatory(partition),
-                                    .id = partition->definition.id,
-                                    .nodes = partition->nodes};
+        demand[i] = demand_for(&partition->definition, partition->block_bytes, placement_page_size(), &partition->nodes);
     }
     return neighbours_check_capacity(demand, state->count, message);
 }
@@ -239,13 +198,13 @@ static int place(struct partition *partition, struct message *message)
 {
     if (nodeset_count(&partition->nodes) == 0)
         return 0;
-    if (is_mandatory(partition) && populating() && populate_mandatory(partition, message) != 0)
+    if (definition_is_mandatory(&partition->definition) && populating() && populate_mandatory(partition, message) != 0)
         return -1;
     struct message reason;
     if (placement_bind(partition->base, partition->block_bytes, final_binding(partition), &partition->nodes,
                        &reason) == 0)
         return 0;
-    if (is_mandatory(partition)) {
+    if (definition_is_mandatory(&partition->definition)) {
         message_set(message, "%s\npartition %d \"%s\": %s", partition->definition.text, partition->definition.id,
                     partition->definition.name, reason.text);
         return -1;

@@ -1,7 +1,6 @@
 /*
  * The PEs of one node find each other, share one look at its memory, and check
- * that it is enough for all.  Stands on engine/, topology and placement's
- * figures of free memory.
+ * that it is enough for all.  Stands on engine/, topology and capacity.
  *
  * The meeting place of a node is a slot in the symmetric memory of the PE that
  * the node's key points to.  PEs put themselves at the head of the slot's list
@@ -11,7 +10,6 @@
 #define _GNU_SOURCE
 #include "neighbours.h"
 
-#include "placement.h"
 #include "state.h"
 
 #include <stdio.h>
@@ -138,107 +136,27 @@ int neighbours_recognise(struct memory_table **result, struct message *message)
     return -1;
 }
 
-struct group { /* demands for the same nodes */
-    struct nodeset nodes;
-    uint64_t bytes;
-    size_t largest; /* of one PE for one partition */
-    int id, pes;
-};
-
-static void add_to_group(struct group *group, int *groups, const struct demand *demand)
-{
-    int i = 0;
-    while (i < *groups && memcmp(&group[i].nodes, &demand->nodes, sizeof demand->nodes) != 0)
-        i++;
-    if (i == PARTITION_LIMIT) /* more sets of nodes than can be told apart: the last takes the rest */
-        i--;
-    if (i == *groups)
-        group[(*groups)++] = (struct group){.nodes = demand->nodes, .id = demand->id};
-    group[i].bytes += demand->bytes;
-    group[i].pes++;
-    if (demand->bytes > group[i].largest) {
-        group[i].largest = demand->bytes;
-        group[i].id = demand->id;
-    }
-}
-
-static uint64_t free_on(const struct nodeset *nodes)
-{
-    uint64_t bytes = 0;
-    for (int node = 0; node < NODESET_BITS; node++)
-        if (nodeset_has(nodes, node))
-            bytes += placement_free_bytes(node);
-    return bytes;
-}
-
-static void say_shortage(struct message *message, const struct group *group, uint64_t wanted)
-{
-    char size[32], total[32], free_text[32], list[256];
-    message_set(message, "partition %d does not fit into NUMA node %s: %s wanted per PE, %s by the %d PE%s there",
-                group->id, nodeset_text(&group->nodes, list, sizeof list), message_size(size, group->largest),
-                message_size(total, wanted), group->pes, group->pes == 1 ? "" : "s");
-    const char *separator = "; free: ";
-    for (int node = 0; node < NODESET_BITS; node++)
-        if (nodeset_has(&group->nodes, node)) {
-            message_add(message, "%snode %d %s", separator, node, message_size(free_text, placement_free_bytes(node)));
-            separator = ", ";
-        }
-    message_add(message, "; ask for less, start fewer PEs per node, or use policy=PREFERRED");
-}
-
-/* Each set of nodes must hold all demands that have nowhere else to go. */
-static int check_groups(const struct group *group, int groups, struct message *message)
-{
-    for (int i = 0; i < groups; i++) {
-        uint64_t wanted = 0;
-        for (int j = 0; j < groups; j++)
-            if (nodeset_within(&group[j].nodes, &group[i].nodes))
-                wanted += group[j].bytes;
-        if (wanted > free_on(&group[i].nodes)) {
-            say_shortage(message, &group[i], wanted);
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static int check_total(uint64_t total, int pes, struct message *message)
-{
-    const char *limit;
-    uint64_t available = placement_available_bytes(&limit);
-    if (available == 0 || total <= available)
-        return 0;
-    char size[32], available_text[32];
-    message_set(message, "the partitions of the %d PE%s on this node add up to %s, and %s has %s left; ask for less or "
-                         "start fewer PEs per node",
-                pes, pes == 1 ? "" : "s", message_size(size, total), limit, message_size(available_text, available));
-    return -1;
-}
-
 static int check_node(struct message *message)
 {
     struct meeting *meeting = library.neighbours.meeting;
-    struct group *group = calloc(PARTITION_LIMIT, sizeof *group);
+    struct tally *tally = tally_create();
     struct demand *demand = malloc(sizeof meeting->demand);
-    int groups = 0, pes = 0, status = -1;
-    uint64_t total = 0;
-    if (!group || !demand) {
+    struct supply supply;
+    int status = -1;
+    if (!tally || !demand) {
         message_set(message, "no memory to add up the demands of the node");
         goto out;
     }
-    for (int pe = library.neighbours.last; pe >= 0; pe = (int)shmem_long_g(&meeting->before, pe) - 1, pes++) {
+    for (int pe = library.neighbours.last; pe >= 0; pe = (int)shmem_long_g(&meeting->before, pe) - 1) {
         int count = shmem_int_g(&meeting->demands, pe);
         shmem_getmem(demand, meeting->demand, (size_t)count * sizeof *demand, pe);
-        for (int i = 0; i < count; i++) {
-            total += demand[i].bytes;
-            if (demand[i].bound)
-                add_to_group(group, &groups, &demand[i]);
-        }
+        tally_add(tally, demand, count);
     }
-    status = check_groups(group, groups, message) == 0 ? check_total(total, pes, message) : -1;
+    supply_read(&supply, library.partitions.table);
+    status = tally_check(tally, &supply, message);
 out:
     free(demand);
-    free(group);
+    free(tally);
     return status;
 }
 

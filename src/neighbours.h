@@ -9,18 +9,9 @@
 #ifndef SHMEM_PARTITION_NEIGHBOURS_H
 #define SHMEM_PARTITION_NEIGHBOURS_H
 
-#include "bitset.h"
+#include "capacity.h"
 #include "message.h"
-#include "spec.h"
 #include "topology.h"
-
-/* What one PE wants of its node. */
-struct demand {
-    size_t bytes;
-    bool bound;           /* only `nodes` will do; otherwise any memory of the machine */
-    int id;               /* the partition's */
-    struct nodeset nodes; /* empty: no binding */
-};
 
 /*
  * Collective.  `key` is equal on two PEs if and only if they share a node.

@@ -104,6 +104,18 @@ static void leave(int status, void *unused)
     partitions_stop();
 }
 
+void partitions_refuse(const char *reason) { message_set(&library.partitions.refusal, "%s", reason); }
+const struct memory_table *partitions_table(void) { return library.partitions.table; }
+int partitions_node_leader(void) { return library.neighbours.leader; }
+
+static int prepare(struct saved_environment *saved, struct message *message)
+{
+    if (!library.partitions.refusal.text[0])
+        return preparation_do(saved, message);
+    *message = library.partitions.refusal;
+    return -1;
+}
+
 static int start_engine(int requested, int *provided, struct message *message)
 {
     engine_correct_environment();
@@ -136,7 +148,7 @@ int partitions_start(int requested, int *provided)
     }
     state->phase = PHASE_FAILED;
     state->failed_pe = -1;
-    int prepared = preparation_do(&saved, &state->message);
+    int prepared = prepare(&saved, &state->message);
     struct message reason; /* the engine's own faults come before ours, but must not hide them */
     int started = start_engine(requested, provided, &reason);
     preparation_undo(&saved);

@@ -12,6 +12,13 @@ void partitions_stop(void);
 
 bool partitions_running(void);
 
+/* Let the start to come fail on all PEs alike, because of this one. */
+__attribute__((visibility("default"))) void partitions_refuse(const char *reason);
+
+/* What was recognised of this node (NULL without partitions), and the PE that looked. */
+__attribute__((visibility("default"))) const struct memory_table *partitions_table(void);
+__attribute__((visibility("default"))) int partitions_node_leader(void);
+
 struct partition *partition_with_id(int id);                /* NULL: none */
 struct partition *partition_containing(const void *pointer); /* NULL: none */
 

@@ -260,13 +260,14 @@ uint64_t placement_free_bytes(int node)
     return meminfo_sum(path, fields);
 }
 
-uint64_t placement_available_bytes(const char **limit)
+struct room placement_room(void)
 {
     static const char *const fields[] = {"MemAvailable", NULL};
     uint64_t machine = meminfo_sum("/proc/meminfo", fields);
     uint64_t granted = cgroup_available_bytes("/proc/self/cgroup", "/proc/self/mountinfo");
-    *limit = granted < machine ? "the memory cgroup of this process (a container, a batch job)" : "the node";
-    return granted < machine ? granted : machine;
+    if (granted < machine)
+        return (struct room){granted, "the memory cgroup of this process (a container, a batch job)"};
+    return (struct room){machine, "the node"};
 }
 
 #ifndef MAP_FIXED_NOREPLACE /* Linux 4.17 */

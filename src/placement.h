@@ -68,8 +68,13 @@ int placement_send(void **address, size_t count, const int *node, int *status, s
 /* Free memory of a node, with the page cache that the kernel would give up; 0 if it cannot be read. */
 __attribute__((visibility("default"))) uint64_t placement_free_bytes(int node);
 
-/* Memory of the whole machine, or of its container, that could be had now, and which of both it is; 0: not known. */
-uint64_t placement_available_bytes(const char **limit);
+/* Memory that could be had now on the whole machine, or in the container that this process is in. */
+struct room {
+    uint64_t bytes;    /* 0: not known */
+    const char *limit; /* what says so: "the node" */
+};
+
+struct room placement_room(void);
 
 /* Put pages of zeros where a range is no longer mapped, so that what still points there does no harm. */
 void placement_fill_hole(void *address, size_t size);

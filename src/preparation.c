@@ -40,13 +40,10 @@ static int check_page_sizes(const struct definitions *definitions, struct messag
     return 0;
 }
 
-static int read_definitions(struct message *message)
+int preparation_read(struct definitions *definitions, const struct program_definition *program, int program_count,
+                     struct message *message)
 {
-    struct partition_state *state = &library.partitions;
-    if (definitions_read(&state->definitions, environ, engine_size_variable(), state->program, state->program_count,
-                         message) != 0)
-        return -1;
-    return check_page_sizes(&state->definitions, message);
+    return definitions_read(definitions, environ, engine_size_variable(), program, program_count, message);
 }
 
 static size_t largest_page(const struct definitions *definitions)
@@ -59,9 +56,8 @@ static size_t largest_page(const struct definitions *definitions)
 }
 
 /* What the engine's heap must hold: its own share and every block, with room to align them. */
-static int heap_bytes(size_t *bytes, struct message *message)
+static int heap_bytes(const struct definitions *definitions, size_t *bytes, struct message *message)
 {
-    const struct definitions *definitions = &library.partitions.definitions;
     size_t total = definitions->default_heap ? definitions->default_heap : engine_default_heap();
     for (int i = 0; i < definitions->count; i++) {
         size_t alignment = preparation_alignment(&definitions->entry[i]);
@@ -80,28 +76,26 @@ static int heap_bytes(size_t *bytes, struct message *message)
  * A heap larger than the machine must never reach the engine: UCX then fills
  * shared memory page by page until the kernel kills somebody.
  */
-static int check_heap_here(size_t bytes, struct message *message)
+static int check_heap(const struct definitions *definitions, size_t bytes, const struct room *room,
+                      struct message *message)
 {
-    const struct definitions *definitions = &library.partitions.definitions;
-    const char *limit;
-    uint64_t available = placement_available_bytes(&limit);
     const struct definition *largest = NULL;
     char whole[32], here[32], size[32];
-    if (available == 0 || bytes <= available)
+    if (room->bytes == 0 || bytes <= room->bytes)
         return 0;
     for (int i = 0; i < definitions->count; i++)
         if (!largest || definitions->entry[i].size > largest->size)
             largest = &definitions->entry[i];
     if (!largest)
         message_set(message, "%s asks for a heap of %s per PE, and %s has %s left",
-                    definitions->default_heap_variable, message_size(whole, bytes), limit,
-                    message_size(here, available));
+                    definitions->default_heap_variable, message_size(whole, bytes), room->limit,
+                    message_size(here, room->bytes));
     else
         message_set(message,
                     "%s\nthe symmetric heap does not fit into the node: %s wanted per PE for all partitions (partition %d "
                     "\"%s\": %s), and %s has %s left in all; ask for less",
                     largest->text, message_size(whole, bytes), largest->id, largest->name,
-                    message_size(size, largest->size), limit, message_size(here, available));
+                    message_size(size, largest->size), room->limit, message_size(here, room->bytes));
     return -1;
 }
 
@@ -164,16 +158,30 @@ void preparation_undo(struct saved_environment *saved)
     }
 }
 
+int preparation_check(const struct definitions *definitions, const struct room *room, bool here, size_t *bytes,
+                      struct message *message)
+{
+    *bytes = 0;
+    if ((here && check_page_sizes(definitions, message) != 0) || heap_bytes(definitions, bytes, message) != 0)
+        return -1;
+    if (definitions->count == 0 && definitions->default_heap == 0) {
+        *bytes = 0; /* nothing was asked for: the engine's own default */
+        return 0;
+    }
+    return check_heap(definitions, *bytes, room, message);
+}
+
 int preparation_do(struct saved_environment *saved, struct message *message)
 {
+    struct partition_state *state = &library.partitions;
+    const struct definitions *definitions = &state->definitions;
     size_t bytes;
-    if (read_definitions(message) != 0 || heap_bytes(&bytes, message) != 0)
+    struct room room = placement_room();
+    if (preparation_read(&state->definitions, state->program, state->program_count, message) != 0 ||
+        preparation_check(definitions, &room, true, &bytes, message) != 0 || check_address_space(bytes, message) != 0)
         return -1;
-    const struct definitions *definitions = &library.partitions.definitions;
-    if (definitions->count == 0 && definitions->default_heap == 0)
-        return 0; /* nothing was asked for: the engine's own default */
-    if (check_heap_here(bytes, message) != 0 || check_address_space(bytes, message) != 0)
-        return -1;
+    if (bytes == 0)
+        return 0;
     if (largest_page(definitions) > placement_page_size())
         huge_align_what_follows(bytes, largest_page(definitions));
     return set_heap_size(bytes, saved, message);

@@ -3,7 +3,10 @@
 #define SHMEM_PARTITION_PREPARATION_H
 
 #include "message.h"
+#include "placement.h"
 #include "spec.h"
+
+#include <stdint.h>
 
 enum { SIZE_VARIABLES = 8 };
 
@@ -14,6 +17,17 @@ struct saved_environment {
 
 /* Read the definitions into the state and set the size of the engine's heap; 0, or -1 with a message. */
 int preparation_do(struct saved_environment *saved, struct message *message);
+
+/* The definitions of the environment and of the program; 0, or -1 with a message. */
+int preparation_read(struct definitions *definitions, const struct program_definition *program, int program_count,
+                     struct message *message);
+
+/*
+ * Can a PE's heap be made of them, in the room of its machine?  `here`: the pages must be
+ * this machine's.  0 and the size of the heap (0: the engine's own default), or -1 with a message.
+ */
+int preparation_check(const struct definitions *definitions, const struct room *room, bool here, size_t *bytes,
+                      struct message *message);
 
 /* Give the user's variables back, for child processes. */
 void preparation_undo(struct saved_environment *saved);

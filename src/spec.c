@@ -31,7 +31,7 @@ const char *kinds_text(unsigned kinds, char *text, size_t size)
     return text;
 }
 
-static const char *reach_name(enum reach reach)
+const char *reach_name(enum reach reach)
 {
     static const char *const names[] = {"", ",local", ",all"};
     return names[reach];

@@ -100,10 +100,11 @@ static inline bool definition_reaches_all(const struct definition *definition)
 }
 
 /* "FASTMEM+DDR"; `text` holds `size` bytes and is returned. */
-const char *kinds_text(unsigned kinds, char *text, size_t size);
+__attribute__((visibility("default"))) const char *kinds_text(unsigned kinds, char *text, size_t size);
 
 const char *kind_name(enum kind kind);
-const char *policy_name(enum policy policy);
-const char *origin_name(enum origin origin);
+__attribute__((visibility("default"))) const char *policy_name(enum policy policy);
+__attribute__((visibility("default"))) const char *reach_name(enum reach reach); /* "", ",local" or ",all" */
+__attribute__((visibility("default"))) const char *origin_name(enum origin origin);
 
 #endif

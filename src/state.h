@@ -60,6 +60,7 @@ struct partition_state { /* partition.c */
     int count;
     struct partition partition[PARTITION_LIMIT]; /* in the order of IDs */
     struct memory_table *table;                  /* of this node; NULL without partitions */
+    struct message refusal;                      /* why the program will not have this start; empty: it will */
     struct message message;                      /* of the last failure */
     int failed_pe;
 };

@@ -15,8 +15,8 @@
 
 /* ---- loading ---- */
 
-/* Only what recognition reads: no I/O, no PCI, none of the cores' own caches. */
-static int configure(hwloc_topology_t topology)
+/* Only what recognition reads: no I/O, no PCI, none of the cores' own caches; the cores only for who asks for places. */
+static int configure(hwloc_topology_t topology, bool cores)
 {
     unsigned long flags = HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED;
 #if HWLOC_API_VERSION >= 0x00020800
@@ -27,6 +27,8 @@ static int configure(hwloc_topology_t topology)
     if (hwloc_topology_set_flags(topology, flags) != 0 ||
         hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE) != 0)
         return -1;
+    if (cores && hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) != 0)
+        return -1;
     return hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
                    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_GROUP, HWLOC_TYPE_FILTER_KEEP_STRUCTURE) == 0 &&
                    hwloc_topology_set_type_filter(topology, HWLOC_OBJ_L3CACHE, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
@@ -35,9 +37,9 @@ static int configure(hwloc_topology_t topology)
                : -1;
 }
 
-static int load(hwloc_topology_t topology, const char *xml, struct message *message)
+static int load(hwloc_topology_t topology, const char *xml, bool cores, struct message *message)
 {
-    if (configure(topology) != 0) {
+    if (configure(topology, cores) != 0) {
         message_set(message, "hwloc cannot be set up for recognition: %s", strerror(errno));
         return -1;
     }
@@ -312,21 +314,77 @@ static struct memory_table *build_table(hwloc_topology_t topology, bool live, st
     return table;
 }
 
-struct memory_table *topology_recognise(const char *xml, struct message *message)
+/* A topology with what was asked for; NULL with a message. */
+static hwloc_topology_t open_topology(const char *xml, bool cores, struct message *message)
 {
+    hwloc_topology_t topology;
     if (hwloc_get_api_version() >> 16 != HWLOC_API_VERSION >> 16) {
         message_set(message, "built for hwloc %d, but hwloc %u is loaded", HWLOC_API_VERSION >> 16,
                     hwloc_get_api_version() >> 16);
         return NULL;
     }
-    hwloc_topology_t topology;
     if (hwloc_topology_init(&topology) != 0) {
         message_set(message, "hwloc cannot be started: %s", strerror(errno));
         return NULL;
     }
-    struct memory_table *table = NULL;
-    if (load(topology, xml, message) == 0)
-        table = build_table(topology, !xml && hwloc_topology_is_thissystem(topology), message);
+    if (load(topology, xml, cores, message) == 0)
+        return topology;
+    hwloc_topology_destroy(topology);
+    return NULL;
+}
+
+struct memory_table *topology_recognise(const char *xml, struct message *message)
+{
+    hwloc_topology_t topology = open_topology(xml, false, message);
+    if (!topology)
+        return NULL;
+    struct memory_table *table = build_table(topology, !xml && hwloc_topology_is_thissystem(topology), message);
     hwloc_topology_destroy(topology);
     return table;
+}
+
+/* ---- places for PEs ---- */
+
+/* The objects that PEs are bound to, or what stands for them where hwloc shows none. */
+static hwloc_obj_type_t type_of_places(hwloc_topology_t topology, enum place place)
+{
+    hwloc_obj_type_t type = place == PLACE_CORE     ? HWLOC_OBJ_CORE
+                            : place == PLACE_SOCKET ? HWLOC_OBJ_PACKAGE
+                                                    : HWLOC_OBJ_MACHINE;
+    if (hwloc_get_nbobjs_by_type(topology, type) > 0)
+        return type;
+    return place == PLACE_CORE ? HWLOC_OBJ_PU : HWLOC_OBJ_MACHINE;
+}
+
+/* The allowed CPUs of each object that has some. */
+static int fill_places(hwloc_topology_t topology, hwloc_obj_type_t type, struct cpuset *places)
+{
+    int count = 0;
+    for (hwloc_obj_t object = NULL; (object = hwloc_get_next_obj_by_type(topology, type, object));) {
+        hwloc_bitmap_t cpus = hwloc_bitmap_dup(object->cpuset);
+        if (!cpus || hwloc_bitmap_and(cpus, cpus, hwloc_topology_get_allowed_cpuset(topology)) != 0) {
+            hwloc_bitmap_free(cpus);
+            return -1;
+        }
+        if (!hwloc_bitmap_iszero(cpus))
+            copy_cpus(&places[count++], cpus);
+        hwloc_bitmap_free(cpus);
+    }
+    return count;
+}
+
+struct cpuset *topology_places(const char *xml, enum place place, int *count, struct message *message)
+{
+    hwloc_topology_t topology = open_topology(xml, true, message);
+    if (!topology)
+        return NULL;
+    hwloc_obj_type_t type = type_of_places(topology, place);
+    struct cpuset *places = calloc((size_t)hwloc_get_nbobjs_by_type(topology, type), sizeof *places);
+    *count = places ? fill_places(topology, type, places) : -1;
+    hwloc_topology_destroy(topology);
+    if (*count > 0)
+        return places;
+    message_set(message, *count < 0 ? "no memory for the places of PEs" : "no CPU of this machine may be used");
+    free(places);
+    return NULL;
 }

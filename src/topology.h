@@ -78,6 +78,16 @@ uint16_t topology_distance(const struct memory_table *table, int from, int to); 
 int topology_select(const struct memory_table *table, unsigned kinds, const struct nodeset *wanted,
                     const struct cpuset *cpus, bool everywhere, struct nodeset *nodes, struct message *message);
 
+/* What a launcher binds a PE to; PLACE_MACHINE: to nothing. */
+enum place { PLACE_MACHINE, PLACE_SOCKET, PLACE_CORE };
+
+/*
+ * The CPUs of every such place of this machine (or of a saved one), in hwloc's
+ * order, as far as they may be used.  An array to be given to free(), or NULL
+ * with a message.
+ */
+struct cpuset *topology_places(const char *xml, enum place place, int *count, struct message *message);
+
 __attribute__((visibility("default"))) const char *memory_name(enum memory memory);
 __attribute__((visibility("default"))) const char *evidence_name(enum evidence evidence);
 

@@ -177,8 +177,73 @@ cdef extern from "topology.h" nogil:
     const char *memory_name(memory memory)
     const char *evidence_name(evidence evidence)
 
+    enum place:
+        PLACE_MACHINE, PLACE_SOCKET, PLACE_CORE
+
+cdef extern from "bitset.h" nogil:
+    struct nodeset:
+        pass
+    bint nodeset_has(const nodeset *set, int node)
+
+cdef extern from "spec.h" nogil:
+    enum policy:
+        POLICY_NONE
+    enum reach:
+        pass
+    enum origin:
+        pass
+    struct definition:
+        int id
+        char name[64]
+        size_t size
+        unsigned kinds
+        policy policy
+        reach reach
+        size_t page_size
+        bint transparent_huge
+        origin origin
+    struct definitions:
+        int count
+        definition entry[127]
+    struct program_definition:
+        int id
+        const char *name
+        const char *text
+    const char *kinds_text(unsigned kinds, char *text, size_t size)
+    const char *policy_name(policy policy)
+    const char *reach_name(reach reach)
+    const char *origin_name(origin origin)
+
+cdef extern from "plan.h" nogil:
+    struct choice:
+        nodeset nodes
+        bint fell_back
+        message why
+    struct supply:
+        uint64_t node[1024]
+    struct plan:
+        definitions definitions
+        size_t block_bytes[127]
+        memory_table *table
+        supply supply
+        int places
+        cpuset *place
+        choice *choice
+        bint fails
+        int failed_pe
+        message message
+
+    plan *plan_make(const char *xml, const program_definition *program, int program_count, int pes, place place,
+                    message *message)
+    void plan_destroy(plan *plan)
+
 cdef extern from "placement.h" nogil:
     uint64_t placement_free_bytes(int node)
+
+cdef extern from "partition.h" nogil:
+    void partitions_refuse(const char *reason)
+    const memory_table *partitions_table()
+    int partitions_node_leader()
 
 cdef extern from "shmem_partition.h" nogil:
     ctypedef struct shmem_partition_info_t:

@@ -1,5 +1,8 @@
 # Partitions as the C library tells of them, in plain Python values; pyshmem/memory.py gives them a face.
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
+
+
 def partition_records():
     """One dictionary per partition, in the order of IDs: what ``shmem_partition_query`` says."""
     cdef shmem_partition_info_t info
@@ -91,6 +94,20 @@ def memory_of_node(int node):
     return shmem_partition_memory(node).decode()
 
 
+def refuse(reason):
+    """Let the start to come fail on all PEs alike, because of this one; ``reason`` is bytes."""
+    partitions_refuse(<const char *>reason)
+
+
+def node_of_job():
+    """The PE that leads the node of this one, and what was recognised there: a line, and a record of each NUMA node."""
+    cdef const memory_table *table = partitions_table()
+    if table is NULL:
+        return partitions_node_leader(), "", []
+    return (partitions_node_leader(), table.summary.decode(),
+            [node_record(&table.node[i], True) for i in range(table.count)])
+
+
 def greatest_of_all(local):
     """The greatest of each number (int64) over all PEs, in memory that is no partition's. Collective."""
     cdef cnp.ndarray result = np.array(local, dtype="i8", order="C")
@@ -109,3 +126,52 @@ def greatest_of_all(local):
     engine_free(work)
     check_status(status)
     return result
+
+
+def gather(mine):
+    """On PE 0 the bytes of every PE, elsewhere an empty list. Collective."""
+    cdef size_t length = len(mine), most = greatest_of_all([length])[0]
+    cdef uint64_t there
+    cdef bytes one = mine
+    cdef char *work = <char *>engine_malloc(8 + most)
+    if work is NULL:
+        raise_heap_full(8 + most)
+    (<uint64_t *>work)[0] = length
+    memcpy(work + 8, <const char *>one, length)
+    meet_all()
+    found = []
+    for pe in range(pe_count if this_pe == 0 else 0):
+        shmem_ctx_getmem(SHMEM_CTX_DEFAULT, &there, work, 8, pe)
+        one = PyBytes_FromStringAndSize(NULL, there)
+        shmem_ctx_getmem(SHMEM_CTX_DEFAULT, <char *>one, work + 8, there, pe)
+        found.append(one)
+    meet_all()
+    engine_free(work)
+    return found
+
+
+cdef enum:
+    PIECE = 1 << 14
+
+
+def tell_all(text):
+    """The bytes that PE 0 has, on all PEs. Collective."""
+    cdef size_t length = greatest_of_all([len(text) if this_pe == 0 else 0])[0], done = 0, now
+    cdef bytes told = text if this_pe == 0 else PyBytes_FromStringAndSize(NULL, length)
+    cdef char *work = <char *>engine_malloc(2 * PIECE)
+    cdef int status = 0
+    if work is NULL:
+        raise_heap_full(2 * PIECE)
+    while done < length:
+        now = min(<size_t>PIECE, length - done)
+        if this_pe == 0:
+            memcpy(work, <const char *>told + done, now)
+        meet_all()
+        status |= engine_broadcast(engine_team_world(), work + PIECE, work, now, 0)
+        if this_pe != 0:
+            memcpy(<char *>told + done, work + PIECE, now)
+        done += now
+    meet_all()
+    engine_free(work)
+    check_status(status)
+    return told
