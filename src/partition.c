@@ -92,7 +92,8 @@ static void leave(int status, void *unused)
         fflush(NULL);
         _exit(status);
     }
-    if (state->phase != PHASE_NEW && engine_was_ended_by_mpi()) { /* the engine's own handlers would end it again */
+    /* MPI took the engine down, whose own handlers would end it again; what others do at exit is lost with them. */
+    if (state->phase != PHASE_NEW && !state->engine_ended && engine_was_ended_by_mpi()) {
         fflush(NULL);
         _exit(status);
     }
@@ -177,4 +178,5 @@ void partitions_stop(void)
     agreement_close();
     engine_detach();
     engine()->finalize();
+    state->engine_ended = true;
 }

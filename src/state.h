@@ -52,6 +52,7 @@ struct partition_state { /* partition.c */
     int thread_level;
     pid_t process; /* a forked child is not the PE */
     bool finalize_at_exit;
+    bool engine_ended; /* by us, and not by MPI */
     struct program_definition program[PARTITION_LIMIT];
     int program_count;
     struct definitions definitions;
