@@ -1,25 +1,53 @@
 /*
  * OpenSHMEM's own names for starting and allocating, taken over so that a
  * program that links this library first gets its partitions without a change:
- * the default partition is partition 1 where it is defined, and pointers from
- * any partition can be freed and resized.  Stands on partition.c and allocation.c.
+ * the default partition is partition 1 where it is defined, the user's rules
+ * send allocations to others, and pointers from any partition can be freed and
+ * resized.  Stands on partition.c, allocation.c and rules.c.
  */
 #define _GNU_SOURCE
 #include "interpose.h"
 
 #include "has.h"
 #include "partition.h"
+#include "report.h"
 #include "shmem_partition.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { DEFAULT_PARTITION = 1 };
+enum { ENGINE_HEAP = 0, DEFAULT_PARTITION = 1 };
 
 #define PUBLIC __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
 
-static bool default_is_ours(void) { return partitions_running() && partition_with_id(DEFAULT_PARTITION) != NULL; }
+/* The user's rule for an allocation; NULL: none. */
+static struct rule *rule_for(size_t size, const void *site)
+{
+    struct rules *rules = &library.partitions.rules;
+    Dl_info caller = {.dli_fname = NULL};
+    if (rules->count == 0 || size == 0 || !partitions_running())
+        return NULL;
+    if (rules->ask_site && dladdr(site, &caller) == 0)
+        caller.dli_fname = NULL; /* code from no file: made at run time */
+    struct rule *rule = rules_find(rules, size, caller.dli_fname);
+    if (rule)
+        rule->taken++;
+    return rule;
+}
+
+static int default_partition(void)
+{
+    return partitions_running() && partition_with_id(DEFAULT_PARTITION) ? DEFAULT_PARTITION : ENGINE_HEAP;
+}
+
+/* Where an allocation goes that names no partition. */
+static int partition_for(size_t size, const void *site)
+{
+    const struct rule *rule = rule_for(size, site);
+    return rule && rule->partition != RULE_DEFAULT_HEAP ? rule->partition : default_partition();
+}
 
 static bool is_ours(const void *pointer) { return library.partitions.count > 0 && partition_containing(pointer) != NULL; }
 
@@ -29,6 +57,7 @@ void shmem_partition_finalize_at_exit(void) { library.partitions.finalize_at_exi
 
 static void start_or_end(int requested, int *provided)
 {
+    library.partitions.report = report_is_wanted();
     if (partitions_start(requested, provided) == 0)
         return;
     /* All PEs failed alike: the one that the message is about says it; PE 0 if it is about none. */
@@ -66,29 +95,28 @@ static void serve_start_pes(int unused)
 
 static void *serve_malloc(size_t size, const void *site)
 {
-    (void)site;
-    return default_is_ours() ? shmem_partition_malloc(size, DEFAULT_PARTITION) : engine()->malloc(size);
+    int id = partition_for(size, site);
+    return id ? shmem_partition_malloc(size, id) : engine()->malloc(size);
 }
 
 static void *serve_calloc(size_t count, size_t size, const void *site)
 {
-    (void)site;
-    return default_is_ours() ? shmem_partition_calloc(count, size, DEFAULT_PARTITION) : engine()->calloc(count, size);
+    size_t bytes;
+    int id = partition_for(__builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes, site);
+    return id ? shmem_partition_calloc(count, size, id) : engine()->calloc(count, size);
 }
 
 static void *serve_align(size_t alignment, size_t size, const void *site)
 {
-    (void)site;
-    return default_is_ours() ? shmem_partition_align(alignment, size, DEFAULT_PARTITION)
-                             : engine()->align(alignment, size);
+    int id = partition_for(size, site);
+    return id ? shmem_partition_align(alignment, size, id) : engine()->align(alignment, size);
 }
 
 static void *serve_realloc(void *pointer, size_t size, const void *site)
 {
-    (void)site;
-    if (is_ours(pointer) || (!pointer && default_is_ours()))
-        return shmem_partition_realloc(pointer, size);
-    return engine()->realloc(pointer, size);
+    if (!pointer)
+        return serve_malloc(size, site);
+    return is_ours(pointer) ? shmem_partition_realloc(pointer, size) : engine()->realloc(pointer, size);
 }
 
 static void serve_free(void *pointer)
@@ -102,21 +130,31 @@ static void serve_free(void *pointer)
         engine()->free(pointer);
 }
 
+/* Rules are the user's, who knows this machine, and go before the program's hints. */
+static int partition_for_hints(size_t size, long hints, const void *site)
+{
+    const struct partition *fast = partitions_running() ? partition_of_kind(KIND_FASTMEM) : NULL;
+    const struct rule *rule = rule_for(size, site);
+    if (rule && rule->partition != RULE_DEFAULT_HEAP)
+        return rule->partition;
+    bool to_fast = !rule && fast && (hints & SHMEM_PARTITION_HINT_HIGH_BANDWIDTH);
+    return to_fast ? fast->definition.id : default_partition();
+}
+
 static void *serve_malloc_with_hints(size_t size, long hints, const void *site)
 {
-    struct partition *fast = partitions_running() ? partition_of_kind(KIND_FASTMEM) : NULL;
-    if ((hints & SHMEM_PARTITION_HINT_HIGH_BANDWIDTH) && fast)
-        return shmem_partition_malloc(size, fast->definition.id);
+    int id = partition_for_hints(size, hints, site);
     hints &= ~SHMEM_PARTITION_HINT_HIGH_BANDWIDTH; /* not the engine's business */
-    if (default_is_ours() || !engine()->malloc_with_hints)
-        return serve_malloc(size, site);
-    return engine()->malloc_with_hints(size, hints);
+    if (id)
+        return shmem_partition_malloc(size, id);
+    return engine()->malloc_with_hints ? engine()->malloc_with_hints(size, hints) : engine()->malloc(size);
 }
 
 #if ENGINE_HAS_OLD_HINT
 static void *serve_malloc_with_old_hint(size_t size, long hint, const void *site)
 {
-    return default_is_ours() ? serve_malloc(size, site) : engine()->malloc_with_old_hint(size, hint);
+    int id = partition_for(size, site);
+    return id ? shmem_partition_malloc(size, id) : engine()->malloc_with_old_hint(size, hint);
 }
 #endif
 

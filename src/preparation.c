@@ -43,7 +43,8 @@ static int read_definitions(struct message *message)
 {
     struct partition_state *state = &library.partitions;
     if (definitions_read(&state->definitions, environ, engine_size_variable(), state->program, state->program_count,
-                         message) != 0)
+                         message) != 0 ||
+        rules_read(&state->rules, getenv("SHMEM_PARTITION_RULES"), &state->definitions, message) != 0)
         return -1;
     return check_page_sizes(&state->definitions, message);
 }

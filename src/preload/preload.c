@@ -67,7 +67,8 @@ static void find_next(void *function, const char *name, const void *caller)
 
 static bool anything_is_defined(void)
 {
-    static const char *const prefixes[] = {"SHMEM_SYMMETRIC_PARTITION", "SMA_SYMMETRIC_PARTITION"};
+    static const char *const prefixes[] = {"SHMEM_SYMMETRIC_PARTITION", "SMA_SYMMETRIC_PARTITION",
+                                           "SHMEM_PARTITION_RULES="};
     for (char **entry = environ; entry && *entry; entry++)
         for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
             if (strncmp(*entry, prefixes[i], strlen(prefixes[i])) == 0)

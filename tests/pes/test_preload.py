@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from jobs import ROOT, check_job, launcher, run_command, run_job
@@ -18,12 +19,12 @@ SOURCES = ROOT / "tests/pes/preload"
 ENGINE = {"OMPI_MCA_opal_common_ucx_opal_mem_hooks": "0"}
 FIRST = {"SHMEM_SYMMETRIC_PARTITION1": "size=64M:kind=NODES(0)", "SHMEM_SYMMETRIC_PARTITION2": "size=8M"}
 HOW = ("malloc", "align", "shmalloc", "shmemalign", "realloc")
-MPOL_DEFAULT, MPOL_BIND = 0, 2  # numaif.h
+MPOL_DEFAULT, MPOL_PREFERRED, MPOL_BIND = 0, 1, 2  # numaif.h
 PAGES = 256  # of 4 KiB in each of the program's allocations
 
 
-def preloaded(program, environment=(), pes=2):
-    return run_command([*launcher(), "run", "--preload", "-n", str(pes), *program], {**ENGINE, **dict(environment)})
+def preloaded(program, environment=()):
+    return run_command([*launcher(), "run", "--preload", "-n", "2", *program], {**ENGINE, **dict(environment)})
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def build(tmp_path_factory):
 
     def build(name, *flags, compiler=oshcc):
         made = directory / name
-        command = [compiler, "-std=c11", "-Wall", "-Wextra", "-O1", *flags, str(SOURCES / f"{name}.c"), "-o", str(made)]
+        command = [compiler, "-std=c11", "-Wall", "-Wextra", "-O1", str(SOURCES / f"{name}.c"), "-o", str(made), *flags]
         result = run_command(command)
         assert result.status == 0, result.output
         return str(made)
@@ -105,12 +106,58 @@ def test_program_that_links_the_library_has_it_once(tmp_path):
     assert result.status == 0 and result.output.count("all patterns are right") == 2, result.output
 
 
+RULED = {
+    "SHMEM_SYMMETRIC_PARTITION2": "size=8M:kind=NODES(0):name=bound",
+    "SHMEM_SYMMETRIC_PARTITION3": "size=8M:kind=NODES(0):policy=PREFERRED:name=preferred",
+    "SHMEM_PARTITION_RULES": "site=libasks.so,size>4K:3; size>=64K:bound; size<200:preferred; site=ruled,size<=300:2",
+}
+DECIDED = {"malloc:65536": MPOL_BIND, "malloc:65535": MPOL_DEFAULT, "calloc:199": MPOL_PREFERRED,
+           "malloc:200": MPOL_BIND, "calloc:300": MPOL_BIND, "malloc:301": MPOL_DEFAULT, "ask:300": MPOL_DEFAULT,
+           "ask:4096": MPOL_DEFAULT, "ask:65536": MPOL_PREFERRED}
+
+
+@pytest.fixture(scope="module")
+def ruled(build):
+    library = build("asks", "-shared", "-fPIC")
+    named = Path(library).with_name("libasks.so.1")
+    Path(library).rename(named)
+    return build("ruled", str(named), f"-Wl,-rpath,{named.parent}", "-no-pie")
+
+
+def test_rules_send_allocations_by_size_and_site(ruled):
+    result = preloaded([ruled, *DECIDED], RULED | {"PYSHMEM_REPORT": "1"})
+    assert result.status == 0, result.output
+    found = re.findall(r"PE (\d): (\S+) policy (-?\d+)", result.output)
+    assert {(int(pe), how): int(policy) for pe, how, policy in found} == {
+        (pe, how): policy for pe in (0, 1) for how, policy in DECIDED.items()}
+    assert re.findall(r'rule \d "(.*)": decided on (\d+)', result.output) == [
+        ("site=libasks.so,size>4K:3", "1"), ("size>=64K:bound", "1"), ("size<200:preferred", "1"),
+        ("site=ruled,size<=300:2", "2")]
+    assert re.search(r'partition 2 "bound": 8 MiB, peak 64 KiB, NODES MANDATORY on node 0\n'
+                     r"  pages of PE 0: node 0 8 MiB, not present 0 bytes", result.output), result.output
+
+
+@pytest.mark.parametrize("rules, texts", [
+    ("size>=64K:bond", ["SHMEM_PARTITION_RULES=size>=64K:bond\n", "^~~~", "no partition has this name"]),
+    (None, ["the definitions of partitions differ", "here:    rule 1: sizes 11 to", "on PE 0: rule 1: sizes 10 to"]),
+])
+def test_bad_rules_end_the_job_with_one_message(ruled, rules, texts):
+    differing = 'SHMEM_PARTITION_RULES="size>=1${OMPI_COMM_WORLD_RANK:-$PMI_RANK}:bound"'
+    command = [ruled, "malloc:1"] if rules else ["sh", "-c", f'export {differing}; exec "$0" malloc:1', ruled]
+    environment = {**RULED, "SHMEM_PARTITION_RULES": rules or ""}
+    result = preloaded(command, environment)
+    assert result.status != 0 and "policy" not in result.output, result.output
+    for text in texts:
+        assert result.output.count(text) == 1, result.output
+
+
 @pytest.mark.parametrize("environment", [{}, FIRST])
 def test_profilers_before_and_behind(app, build, environment):
     """Before it a profiler sees the calls; behind it too if they are passed on; in no order do they go in circles."""
     profiler = build("profiler", "-shared", "-fPIC", "-Wl,-soname,profiler.so", compiler="cc")
     library = run_command([*launcher(), "config", "--preload"]).output.strip()
-    expected = bindings(preloaded([app], environment).output)
+    kernel = (PAGES, MPOL_BIND, 1) if environment else (PAGES, MPOL_DEFAULT, 0)
+    expected = {(pe, what): kernel for pe in (0, 1) for what in HOW}
     for libraries in ([profiler, library], [library, profiler]):
         result = run_job(2, ["env", f"LD_PRELOAD={':'.join(libraries)}", app], {**ENGINE, **environment})
         assert result.status == 0 and bindings(result.output) == expected, result.output
