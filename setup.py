@@ -158,6 +158,7 @@ class Build(build_ext):
             directory.mkdir(parents=True, exist_ok=True)
         self.write_has(engine)
         self.build_library(engine, hwloc or [])
+        self.build_preload()
         self.write_package_files(engine)
         self.prepare_extension(engine)
         super().run()
@@ -174,19 +175,29 @@ class Build(build_ext):
     def build_library(self, engine: Engine, hwloc: list[str]) -> None:
         """Compile src/ into the shared library, with the name that programs look for at run time."""
         self.library = self.destination / "lib" / f"libshmem_partition.so.{ABI}"
-        sources = sorted(map(str, [*ROOT.glob("src/*.c"), *ROOT.glob("src/engine/*.c")]))
         exports = ROOT / "src/libshmem_partition.map"
-        command = [*engine.compiler, *engine.compile_flags, *C_FLAGS, "-shared", *sources, "-o", str(self.library),
-                   f"-I{ROOT / 'include'}", f"-I{self.generated}", f"-Wl,-soname,{self.library.name}",
-                   "-Wl,-Bsymbolic", f"-Wl,--version-script={exports}", *engine.link_flags, *hwloc, "-ldl"]
-        print("building", self.library.name, "with", shlex.join(engine.compiler))
+        sources = sorted(map(str, [*ROOT.glob("src/*.c"), *ROOT.glob("src/engine/*.c")]))
+        self.compile([*engine.compiler, *engine.compile_flags], self.library, sources,
+                     f"-I{ROOT / 'include'}", f"-Wl,-soname,{self.library.name}", "-Wl,-Bsymbolic",
+                     f"-Wl,--version-script={exports}", *engine.link_flags, *hwloc, "-ldl")
+        # A wheel has no links; a linker script stands in for the name that programs are linked with.
+        (self.destination / "lib/libshmem_partition.so").write_text(f"INPUT({self.library.name})\n")
+
+    def build_preload(self) -> None:
+        """Compile the preload library: without the engine, since it is loaded into programs that have none."""
+        library = self.library.with_name("libshmem_partition_preload.so")
+        self.compile(shlex.split(os.environ.get("CC", "cc")), library, [str(ROOT / "src/preload/preload.c")],
+                     f"-DLIBRARY=\"{self.library.name}\"", "-Wl,-rpath,$ORIGIN", f"-Wl,-soname,{library.name}", "-ldl")
+
+    def compile(self, compiler: list[str], library: Path, sources: list[str], *flags: str) -> None:
+        """Compile a shared library, or end the build with what the compiler says."""
+        command = [*compiler, *C_FLAGS, "-shared", *sources, "-o", str(library), f"-I{self.generated}", *flags]
+        print("building", library.name, "with", shlex.join(compiler))
         done = subprocess.run(command, capture_output=True, text=True)
         if done.stderr:
             print(done.stderr)
         if done.returncode != 0:
-            sys.exit(f"building {self.library.name} failed:\n{shlex.join(command)}\n{done.stderr}")
-        # A wheel has no links; a linker script stands in for the name that programs are linked with.
-        (self.destination / "lib/libshmem_partition.so").write_text(f"INPUT({self.library.name})\n")
+            sys.exit(f"building {library.name} failed:\n{shlex.join(command)}\n{done.stderr}")
 
     def write_package_files(self, engine: Engine) -> None:
         """Write the header, the pkg-config file and the record of this build."""

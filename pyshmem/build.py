@@ -52,3 +52,8 @@ def include_directory() -> Path:
 def library_directory() -> Path:
     """Where ``libshmem_partition`` is."""
     return PACKAGE / "lib"
+
+
+def preload_library() -> Path:
+    """The library that gives partitions to programs that were not linked with any of it: for ``LD_PRELOAD``."""
+    return library_directory() / "libshmem_partition_preload.so"

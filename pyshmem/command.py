@@ -22,6 +22,7 @@ examples:
   pyshmem run -n 4 --bind-to core -- examples/stencil.py 10 1000 --partition fast
   SHMEM_SYMMETRIC_PARTITION2=size=1G:kind=FASTMEM:name=fast pyshmem run -n 2 script.py
   pyshmem run --shmem4py -n 4 script.py     (which says "from shmem4py import shmem")
+  SHMEM_SYMMETRIC_PARTITION1=size=4G:kind=FASTMEM pyshmem run --preload -n 4 ./app     (in C, and not rebuilt)
 """
 
 
@@ -36,7 +37,7 @@ examples:
   SHMEM_SYMMETRIC_PARTITION2=size=1G:kind=FASTMEM pyshmem plan -n 8 --bind socket --xml node.xml --svg node.svg
 """
 
-FLAGS = ("-v", "--verbose", "--shmem4py", "-h", "--help")  # our own options of run, besides -n
+FLAGS = ("-v", "--verbose", "--shmem4py", "--preload", "-h", "--help")  # our own options of run, besides -n
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,8 +64,8 @@ def _parser() -> argparse.ArgumentParser:
         help="start a program on several PEs",
         description=RUN_DESCRIPTION,
         epilog=RUN_EXAMPLES,
-        usage="pyshmem run [-h] [-n PES] [-v] [--shmem4py] [launcher options --] (script.py | -m module | -c code | "
-        "program) [args]",
+        usage="pyshmem run [-h] [-n PES] [-v] [--shmem4py] [--preload] [launcher options --] "
+        "(script.py | -m module | -c code | program) [args]",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     run.add_argument("-n", type=_positive, default=launch.usable_cores(), metavar="PES",
@@ -72,6 +73,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("-v", "--verbose", action="store_true", help="say the full command first")
     run.add_argument("--shmem4py", action="store_true",
                      help="run a Python program that was written for shmem4py, unchanged")
+    run.add_argument("--preload", action="store_true",
+                     help="give partitions to a program in C, C++ or Fortran that was built without them")
     run.set_defaults(action=_run)
     memory = commands.add_parser("topology", help="show this machine's memory as recognised, with the evidence")
     memory.add_argument("--xml", metavar="FILE", help="of a machine that hwloc has saved: lstopo --of xml FILE")
@@ -98,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument("--pkg-config-path", action="store_true", help="directory for PKG_CONFIG_PATH")
     which.add_argument("--include", action="store_true", help="directory of shmem_partition.h")
     which.add_argument("--lib", action="store_true", help="directory of libshmem_partition")
+    which.add_argument("--preload", action="store_true", help="the library for LD_PRELOAD")
     config.set_defaults(action=_config)
     return parser
 
@@ -140,7 +144,7 @@ def _run(options: argparse.Namespace, rest: list[str]) -> int:
         launcher_options, rest = rest[:end], rest[end + 1 :]
     if not rest:
         raise launch.LaunchError("no program to run; see pyshmem run --help")
-    made = launch.job(options.n, launcher_options, rest, options.shmem4py)
+    made = launch.job(options.n, launcher_options, rest, options.shmem4py, options.preload)
     if options.verbose:
         print(made, file=sys.stderr)
     launch.run(made)
@@ -190,6 +194,8 @@ def _info(options: argparse.Namespace, rest: list[str]) -> int:
 def _config(options: argparse.Namespace, rest: list[str]) -> int:
     if options.include:
         print(build.include_directory())
+    elif options.preload:
+        print(build.preload_library())
     else:
         print(build.library_directory() / ("pkgconfig" if options.pkg_config_path else ""))
     return 0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pyshmem.build import build_info
+from pyshmem.build import build_info, preload_library
 
 FORWARDED = ("SHMEM_", "SMA_", "PYSHMEM_", "SHMEM4PY_")
 CLONE_NEWUSER, CLONE_NEWUTS = 0x10000000, 0x04000000
@@ -125,9 +125,17 @@ JOBS: dict[str, Callable[[int, Sequence[str], Mapping[str, str]], Job]] = {
 }
 
 
-def job(pes: int, options: Sequence[str], program: Sequence[str], shmem4py: bool = False) -> Job:
+def preloading(environment: Mapping[str, str]) -> list[str]:
+    """What stands before a program so that it, but not the launcher, is preloaded; after what the user preloads."""
+    libraries = [environment.get("LD_PRELOAD", ""), str(preload_library())]
+    return ["env", f"LD_PRELOAD={':'.join(filter(None, libraries))}"]
+
+
+def job(pes: int, options: Sequence[str], program: Sequence[str], shmem4py: bool = False, preload: bool = False) -> Job:
     """The command that starts ``program`` on ``pes`` PEs of the engine that pyshmem was built with."""
     made = JOBS.get(build_info()["engine"], other_job)(pes, options, os.environ)
+    if preload:
+        made.command += preloading(os.environ)
     made.command += program_command(program, shmem4py)
     return made
 

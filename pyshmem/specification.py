@@ -58,6 +58,8 @@ FEATURES = (
     Feature("ENGINE_HAS_PE_QUIET", (1, 6), ("shmem_ctx_pe_quiet",)),
     Feature("ENGINE_HAS_SESSIONS", (1, 6), ("shmem_ctx_session_start", "shmem_ctx_session_stop")),
     Feature("ENGINE_HAS_PCONTROL", (1, 5), ("shmem_pcontrol",)),
+    Feature("ENGINE_HAS_PROFILING_NAMES", (1, 0), ("pshmem_init_thread", "pshmem_malloc", "pstart_pes", "pshmalloc")),
+    Feature("ENGINE_HAS_OLD_HINT", (1, 0), ("shmemx_malloc_with_hint",)),
 )
 
 

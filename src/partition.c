@@ -10,6 +10,7 @@
 #include "blocks.h"
 #include "neighbours.h"
 #include "preparation.h"
+#include "report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,13 +53,18 @@ static int agree(int status)
 
 static int compare_definitions(struct message *message)
 {
-    char *canonical = definitions_canonical(&library.partitions.definitions);
-    int status = agreement_compare(canonical ? canonical : "", message);
-    if (!canonical) {
+    char *definitions = definitions_canonical(&library.partitions.definitions);
+    char *rules = rules_canonical(&library.partitions.rules), *both = NULL;
+    if (!definitions || !rules || asprintf(&both, "%s%s", definitions, rules) < 0)
+        both = NULL;
+    int status = agreement_compare(both ? both : "", message);
+    if (!both) {
         message_set(message, "no memory for the definitions of partitions");
         status = -1;
     }
-    free(canonical);
+    free(definitions);
+    free(rules);
+    free(both);
     return status;
 }
 
@@ -92,7 +98,8 @@ static void leave(int status, void *unused)
         fflush(NULL);
         _exit(status);
     }
-    if (state->phase != PHASE_NEW && engine_was_ended_by_mpi()) { /* the engine's own handlers would end it again */
+    /* MPI took the engine down, whose own handlers would end it again; what others do at exit is lost with them. */
+    if (state->phase != PHASE_NEW && !state->engine_ended && engine_was_ended_by_mpi()) {
         fflush(NULL);
         _exit(status);
     }
@@ -183,10 +190,13 @@ void partitions_stop(void)
     if (state->phase != PHASE_RUNNING || --state->starts > 0 || state->process != getpid())
         return;
     state->phase = PHASE_STOPPED;
+    if (state->report)
+        report_print();
     forget_partitions();
     if (engine_was_ended_by_mpi())
         return;
     agreement_close();
     engine_detach();
     engine()->finalize();
+    state->engine_ended = true;
 }

@@ -178,6 +178,7 @@ int preparation_do(struct saved_environment *saved, struct message *message)
     size_t bytes;
     struct room room = placement_room();
     if (preparation_read(&state->definitions, state->program, state->program_count, message) != 0 ||
+        rules_read(&state->rules, getenv("SHMEM_PARTITION_RULES"), definitions, message) != 0 ||
         preparation_check(definitions, &room, true, &bytes, message) != 0 || check_address_space(bytes, message) != 0)
         return -1;
     if (bytes == 0)

@@ -8,6 +8,7 @@
 
 #include "engine/engine.h"
 #include "heap.h"
+#include "rules.h"
 #include "spec.h"
 #include "topology.h"
 
@@ -54,9 +55,12 @@ struct partition_state { /* partition.c */
     int thread_level;
     pid_t process; /* a forked child is not the PE */
     bool finalize_at_exit;
+    bool engine_ended; /* by us, and not by MPI */
+    bool report;       /* at the stop, for a program that has no way to ask */
     struct program_definition program[PARTITION_LIMIT];
     int program_count;
     struct definitions definitions;
+    struct rules rules;
     int count;
     struct partition partition[PARTITION_LIMIT]; /* in the order of IDs */
     struct memory_table *table;                  /* of this node; NULL without partitions */

@@ -30,7 +30,8 @@ struct engine_functions {
     void *(*align)(size_t alignment, size_t size);
     void *(*realloc)(void *pointer, size_t size);
     void (*free)(void *pointer);
-    void *(*malloc_with_hints)(size_t size, long hints); /* NULL where the engine has none */
+    void *(*malloc_with_hints)(size_t size, long hints);   /* NULL where the engine has none */
+    void *(*malloc_with_old_hint)(size_t size, long hint); /* Open MPI's own, of before OpenSHMEM 1.5 */
 };
 
 /* Resolved at the first call; ends the process with a message if the engine's library is not loaded. */

@@ -11,10 +11,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/*
+ * Profilers go on from shmem_...() to pshmem_...(), where the engine has such
+ * names.  The latter are asked first: what this library does for itself is not
+ * the program's, and a profiler behind it would come back to it in a circle.
+ */
+static void *symbol_behind(const char *name)
+{
+    char profiled[64];
+    snprintf(profiled, sizeof profiled, "p%s", name);
+    void *symbol = dlsym(RTLD_NEXT, profiled);
+    return symbol ? symbol : dlsym(RTLD_NEXT, name);
+}
+
 /* ISO C has no cast from an object pointer to a function pointer; POSIX promises that the bits agree. */
 static void resolve(void *function, const char *name, bool required)
 {
-    void *symbol = dlsym(RTLD_NEXT, name);
+    void *symbol = symbol_behind(name);
     if (!symbol && required) {
         fprintf(stderr, "shmem_partition: no OpenSHMEM library behind this one has %s; "
                         "link with -lshmem_partition before the OpenSHMEM library (oshcc does)\n", name);
@@ -35,6 +48,7 @@ const struct engine_functions *engine(void)
         resolve(&functions->realloc, "shmem_realloc", true);
         resolve(&functions->free, "shmem_free", true);
         resolve(&functions->malloc_with_hints, "shmem_malloc_with_hints", false);
+        resolve(&functions->malloc_with_old_hint, "shmemx_malloc_with_hint", false);
         resolve(&functions->init, "shmem_init", true);
     }
     return functions;

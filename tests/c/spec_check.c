@@ -1,10 +1,10 @@
-// sources: spec.c syntax.c message.c bitset.c
+// sources: spec.c rules.c syntax.c message.c bitset.c
 // libraries:
 /*
- * Definitions under the sanitizers: many texts made of good and bad pieces, read
- * from the environment and from the program; each is taken or refused with a message.
+ * Definitions and rules under the sanitizers: many texts made of good and bad pieces,
+ * read from the environment and from the program; each is taken or refused with a message.
  */
-#include "../../src/spec.h"
+#include "../../src/rules.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 static const char *const pieces[] = {
     "size=", "kind=", "policy=", "pgsize=", "name=", ":", "1", "1.5", "G", "NODES(", ")", "0-3", ",", "FASTMEM", "D",
-    "MANDATORY", "fast", "=", "\x01", "\xff", "99999999999999999999", "1023", "-", ".", "THP", "size=1G", "kind=HBM",
+    "MANDATORY", "fast", "=", ">", "<", ";", "site=", "default", "size>=1K:default", "\x01", "\xff", "99999999999999999999", "1023", "-", ".", "THP", "size=1G", "kind=HBM",
 };
 enum { PIECES = sizeof pieces / sizeof *pieces, ROUNDS = 30000, LONGEST = 4000 };
 
@@ -37,11 +37,28 @@ static void make_text(char *text, size_t room)
             text[end] = "x:=1"[pick(4)], text[end + 1] = '\0';
 }
 
+/* Rules for partitions 1 and "fast". */
+static int read_rules(const char *text, int *taken)
+{
+    static struct rules rules;
+    static struct definitions definitions = {.count = 2, .entry = {{.id = 1, .name = "one"}, {.id = 2, .name = "fast"}}};
+    struct message message = {""};
+    int status = rules_read(&rules, text, &definitions, &message);
+    if ((status == 0) == (message.text[0] != '\0'))
+        return -1;
+    char *canonical = rules_canonical(&rules);
+    int found = canonical ? 0 : -1;
+    if (status == 0 && rules_find(&rules, SIZE_MAX, "/usr/lib/fast"))
+        *taken += 1;
+    free(canonical);
+    return found;
+}
+
 int main(void)
 {
     struct definitions *definitions = malloc(sizeof *definitions);
     char variable[2][LONGEST + 64], text[2][LONGEST];
-    int taken = 0, refused = 0;
+    int taken = 0, refused = 0, ruled = 0;
     if (!definitions)
         return EXIT_FAILURE;
     for (int round = 0; round < ROUNDS; round++) {
@@ -62,10 +79,12 @@ int main(void)
                 return EXIT_FAILURE;
             free(canonical);
         }
+        if (read_rules(text[1], &ruled) != 0)
+            return EXIT_FAILURE;
         taken += status == 0;
         refused += status != 0;
     }
     free(definitions);
-    printf("%d taken, %d refused\n", taken, refused);
-    return taken > 0 && refused > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    printf("%d taken, %d refused; rules held %d times\n", taken, refused, ruled);
+    return taken > 0 && refused > 0 && ruled > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

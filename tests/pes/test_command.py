@@ -62,6 +62,7 @@ def test_mistakes(arguments, text):
 @pytest.mark.parametrize("arguments, text", [
     (["--help"], "run"), (["run", "--help"], "launcher options"), (["info"], "engine"),
     (["config", "--pkg-config-path"], "pkgconfig"),
+    (["config", "--preload"], "lib/libshmem_partition_preload.so"),
 ])
 def test_help_and_info(arguments, text):
     result = run_command([*launcher(), *arguments])

@@ -1,0 +1,195 @@
+"""C programs built without the library, with it preloaded: in partitions if some are defined, else as without it.
+
+Where pages are and how they are bound says the program itself, from the kernel (``preload/app.c``).
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from jobs import ROOT, check_job, launcher, run_command, run_job
+
+import pyshmem
+
+SOURCES = ROOT / "tests/pes/preload"
+# Open MPI 4.1.4 crashes in shmem_finalize() without this, whatever is preloaded.
+ENGINE = {"OMPI_MCA_opal_common_ucx_opal_mem_hooks": "0"}
+FIRST = {"SHMEM_SYMMETRIC_PARTITION1": "size=64M:kind=NODES(0)", "SHMEM_SYMMETRIC_PARTITION2": "size=8M"}
+HOW = ("malloc", "align", "shmalloc", "shmemalign", "realloc")
+MPOL_DEFAULT, MPOL_PREFERRED, MPOL_BIND = 0, 1, 2  # numaif.h
+PAGES = 256  # of 4 KiB in each of the program's allocations
+
+
+def preloaded(program, environment=()):
+    return run_command([*launcher(), "run", "--preload", "-n", "2", *program], {**ENGINE, **dict(environment)})
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    """Compile a file of ``preload/`` with the engine's own wrapper and nothing of ours."""
+    directory = tmp_path_factory.mktemp("preload")
+    oshcc = pyshmem.build_info()["oshcc"] or "oshcc"
+
+    def build(name, *flags, compiler=oshcc):
+        made = directory / name
+        command = [compiler, "-std=c11", "-Wall", "-Wextra", "-O1", str(SOURCES / f"{name}.c"), "-o", str(made), *flags]
+        result = run_command(command)
+        assert result.status == 0, result.output
+        return str(made)
+
+    return build
+
+
+@pytest.fixture(scope="module")
+def app(build):
+    return build("app", "-Wno-deprecated-declarations")
+
+
+def bindings(output):
+    """``{(PE, what): (pages on node 0, policy, nodes)}`` from the program's lines."""
+    form = r"PE (\d): (\w+): node 0 has (\d+) pages, absent 0, policy (\d+) of nodes (\w+), at 0x\w+"
+    return {(int(pe), what): (int(pages), int(policy), int(nodes, 16))
+            for pe, what, pages, policy, nodes in re.findall(form, output)}
+
+
+def places(output):
+    """What was allocated and how far from the first allocation: the same in the same heap, wherever that is."""
+    found = {(pe, what): int(at, 16) for pe, what, at in re.findall(r"PE (\d): (\w+): node .* at (0x\w+)", output)}
+    return {key: at - found[key[0], "malloc"] for key, at in found.items()}
+
+
+@pytest.mark.parametrize("arguments", [[], ["old"], ["children"]])
+def test_partition_1_takes_all_allocations(app, arguments):
+    result = preloaded([app, *arguments], FIRST)
+    assert result.status == 0 and "wrong byte" not in result.output, result.output
+    assert bindings(result.output) == {(pe, what): (PAGES, MPOL_BIND, 1) for pe in (0, 1) for what in HOW}
+    assert result.output.count("environment unset") == 2
+    assert result.output.count("child is fine") == (2 if arguments == ["children"] else 0)
+
+
+def test_without_definitions_nothing_changes(app):
+    size = {"SHMEM_SYMMETRIC_SIZE": "96M"}
+    plain, result = check_job(2, [app], ENGINE | size), preloaded([app], size)
+    assert result.status == 0, result.output
+    expected = {(pe, what): (PAGES, MPOL_DEFAULT, 0) for pe in (0, 1) for what in HOW}
+    assert bindings(result.output) == bindings(plain) == expected
+    assert places(result.output) == places(plain)
+    assert result.output.count("environment 96M") == 2
+
+
+def test_other_partitions_leave_the_default_heap_alone(app):
+    result = preloaded([app], {"SMA_SYMMETRIC_PARTITION7": "size=8M:kind=NODES(0)"})
+    assert result.status == 0, result.output
+    assert set(bindings(result.output).values()) == {(PAGES, MPOL_DEFAULT, 0)}
+
+
+def test_bad_definition_ends_the_job_with_one_message(app):
+    result = preloaded([app], {"SHMEM_SYMMETRIC_PARTITION1": "size=64M:knd=DDR"})
+    assert result.status != 0 and "PE 0: malloc" not in result.output
+    assert result.output.count("SHMEM_SYMMETRIC_PARTITION1=size=64M:knd=DDR\n") == 1, result.output
+    assert "^~~" in result.output and 'did you mean "kind"' in result.output
+
+
+def test_program_that_links_the_library_has_it_once(tmp_path):
+    """Two copies of the library would have two heaps in one partition, and not know each other's pointers."""
+    package, program = ROOT / "examples/c/seven.c", tmp_path / "seven"
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "shmem_partition"], capture_output=True, text=True,
+                           check=True, env={"PKG_CONFIG_PATH": run_command(
+                               [*launcher(), "config", "--pkg-config-path"]).output.strip(), "PATH": "/usr/bin:/bin"})
+    oshcc = pyshmem.build_info()["oshcc"] or "oshcc"
+    built = run_command([oshcc, str(package), "-o", str(program), *flags.stdout.split()])
+    assert built.status == 0, built.output
+    result = preloaded([str(program)], FIRST)
+    assert result.status == 0 and result.output.count("all patterns are right") == 2, result.output
+
+
+RULED = {
+    "SHMEM_SYMMETRIC_PARTITION2": "size=8M:kind=NODES(0):name=bound",
+    "SHMEM_SYMMETRIC_PARTITION3": "size=8M:kind=NODES(0):policy=PREFERRED:name=preferred",
+    "SHMEM_PARTITION_RULES": "site=libasks.so,size>4K:3; size>=64K:bound; size<200:preferred; site=ruled,size<=300:2",
+}
+DECIDED = {"malloc:65536": MPOL_BIND, "malloc:65535": MPOL_DEFAULT, "calloc:199": MPOL_PREFERRED,
+           "malloc:200": MPOL_BIND, "calloc:300": MPOL_BIND, "malloc:301": MPOL_DEFAULT, "ask:300": MPOL_DEFAULT,
+           "ask:4096": MPOL_DEFAULT, "ask:65536": MPOL_PREFERRED}
+
+
+@pytest.fixture(scope="module")
+def ruled(build):
+    library = build("asks", "-shared", "-fPIC")
+    named = Path(library).with_name("libasks.so.1")
+    Path(library).rename(named)
+    return build("ruled", str(named), f"-Wl,-rpath,{named.parent}", "-no-pie")
+
+
+def test_rules_send_allocations_by_size_and_site(ruled):
+    result = preloaded([ruled, *DECIDED], RULED | {"PYSHMEM_REPORT": "1"})
+    assert result.status == 0, result.output
+    found = re.findall(r"PE (\d): (\S+) policy (-?\d+)", result.output)
+    assert {(int(pe), how): int(policy) for pe, how, policy in found} == {
+        (pe, how): policy for pe in (0, 1) for how, policy in DECIDED.items()}
+    assert re.findall(r'rule \d "(.*)": decided on (\d+)', result.output) == [
+        ("site=libasks.so,size>4K:3", "1"), ("size>=64K:bound", "1"), ("size<200:preferred", "1"),
+        ("site=ruled,size<=300:2", "2")]
+    assert re.search(r'partition 2 "bound": 8 MiB, peak 64 KiB, NODES MANDATORY on node 0\n'
+                     r"  pages of PE 0: node 0 8 MiB, not present 0 bytes", result.output), result.output
+
+
+@pytest.mark.parametrize("rules, texts", [
+    ("size>=64K:bond", ["SHMEM_PARTITION_RULES=size>=64K:bond\n", "^~~~", "no partition has this name"]),
+    (None, ["the definitions of partitions differ", "here:    rule 1: sizes 11 to", "on PE 0: rule 1: sizes 10 to"]),
+])
+def test_bad_rules_end_the_job_with_one_message(ruled, rules, texts):
+    differing = 'SHMEM_PARTITION_RULES="size>=1${OMPI_COMM_WORLD_RANK:-$PMI_RANK}:bound"'
+    command = [ruled, "malloc:1"] if rules else ["sh", "-c", f'export {differing}; exec "$0" malloc:1', ruled]
+    environment = {**RULED, "SHMEM_PARTITION_RULES": rules or ""}
+    result = preloaded(command, environment)
+    assert result.status != 0 and "policy" not in result.output, result.output
+    for text in texts:
+        assert result.output.count(text) == 1, result.output
+
+
+@pytest.mark.parametrize("environment", [{}, FIRST])
+def test_profilers_before_and_behind(app, build, environment):
+    """Before it a profiler sees the calls; behind it too if they are passed on; in no order do they go in circles."""
+    profiler = build("profiler", "-shared", "-fPIC", "-Wl,-soname,profiler.so", compiler="cc")
+    library = run_command([*launcher(), "config", "--preload"]).output.strip()
+    kernel = (PAGES, MPOL_BIND, 1) if environment else (PAGES, MPOL_DEFAULT, 0)
+    expected = {(pe, what): kernel for pe in (0, 1) for what in HOW}
+    for libraries in ([profiler, library], [library, profiler]):
+        result = run_job(2, ["env", f"LD_PRELOAD={':'.join(libraries)}", app], {**ENGINE, **environment})
+        assert result.status == 0 and bindings(result.output) == expected, result.output
+        seen = not environment or libraries[0] == profiler
+        # The program has two calls; an engine may come by once more on behalf of shmalloc().
+        assert len(re.findall("profiler: [23] calls", result.output)) == (2 if seen else 0), result.output
+
+
+def test_python_programs_are_served_once(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import pyshmem as shmem\nshmem.init()\na = shmem.ones(9)\n"
+                       "print('partition', shmem.partitions()[0].id, a.sum())\n")
+    result = preloaded([str(program)], FIRST)
+    assert result.status == 0 and result.output.count("partition 1 9.0") == 2, result.output
+
+
+def test_other_processes_do_not_notice():
+    """A process without OpenSHMEM gets one more library, which needs libc alone and runs nothing."""
+    library = run_command([*launcher(), "config", "--preload"]).output.strip()
+    loaded = run_command(["cat", "/proc/self/maps"], {"LD_PRELOAD": library, **FIRST})
+    assert loaded.status == 0 and library in loaded.output
+    assert not re.search(r"hwloc|libmpi|oshmem|libsma|libshmem_partition\.so\.", loaded.output), loaded.output
+    result = run_command(["/bin/sh", "-c", "echo $0"], {"LD_PRELOAD": library, **FIRST})
+    assert (result.status, result.output) == (0, "/bin/sh\n")
+
+
+def test_call_without_an_openshmem_library_is_an_error(tmp_path):
+    program = tmp_path / "alone.c"
+    program.write_text("void shmem_init(void);\nint main(void) { shmem_init(); return 0; }\n")
+    library = run_command([*launcher(), "config", "--preload"]).output.strip()
+    built = run_command(["cc", str(program), library, "-o", str(tmp_path / "alone")])
+    assert built.status == 0, built.output
+    result = run_command([str(tmp_path / "alone")], {"LD_PRELOAD": library})
+    assert result.status == 1
+    assert result.output == "shmem_partition: this program has no OpenSHMEM library with shmem_init\n"
