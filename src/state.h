@@ -21,6 +21,7 @@ struct engine_state { /* engine/ */
     int my_pe, n_pes;
     void *work_areas; /* symmetric; see native_active_set.c */
     int next_area, oldest_area;
+    unsigned pair_turn;
     struct team_area *team_areas; /* symmetric; see teams.c */
     uint64_t team_slots[4];       /* which of them are in use, a bit each */
     struct team *world, *shared;

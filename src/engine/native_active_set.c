@@ -11,7 +11,7 @@
 #include "collectives.h"
 
 
-enum { SYNC_WORDS = 128, WORK_BYTES = 16384, AREAS = 16 };
+enum { SYNC_WORDS = 128, WORK_BYTES = 16384, RING = 16, PAIR = 2, AREAS = RING + PAIR };
 
 _Static_assert((int)SYNC_WORDS >= (int)SHMEM_REDUCE_SYNC_SIZE, "work area too small for reductions");
 _Static_assert((int)SYNC_WORDS >= (int)SHMEM_COLLECT_SYNC_SIZE, "work area too small for collects");
@@ -29,7 +29,7 @@ static struct work_area *next_area(void)
 {
     struct engine_state *state = &library.engine;
     struct work_area *area = (struct work_area *)state->work_areas + state->next_area;
-    int after = (state->next_area + 1) % AREAS;
+    int after = (state->next_area + 1) % RING;
     if (after == state->oldest_area) {
         shmem_sync_all();
         state->oldest_area = state->next_area;
@@ -38,8 +38,18 @@ static struct work_area *next_area(void)
     return area;
 }
 
-/* After a collective that brought something from every PE: all have left those before it. */
-static void heard_from_all(void) { library.engine.oldest_area = (library.engine.next_area + AREAS - 1) % AREAS; }
+/*
+ * For a collective that brings something from every PE, two areas in turn: who is
+ * through it knows that all have left those before it, in the ring as well.  Two
+ * stay in the processor's cache.
+ */
+static struct work_area *next_of_pair(void)
+{
+    struct engine_state *state = &library.engine;
+    return (struct work_area *)state->work_areas + RING + state->pair_turn++ % PAIR;
+}
+
+static void heard_from_all(void) { library.engine.oldest_area = library.engine.next_area; }
 
 int native_attach(struct message *message)
 {
@@ -71,7 +81,7 @@ void native_detach(void)
     {                                                                                                                  \
         const size_t piece = 2 * (WORK_BYTES / sizeof(type) - 1);                                                      \
         for (size_t done = 0; done < count; done += piece) {                                                           \
-            struct work_area *area = next_area();                                                                      \
+            struct work_area *area = next_of_pair();                                                                   \
             size_t now = count - done < piece ? count - done : piece;                                                  \
             shmem_##name##_##operation##_to_all((type *)target + done, (const type *)source + done, (int)now, 0, 0,    \
                                                 library.engine.n_pes, (void *)area->data, area->sync);                 \
@@ -145,7 +155,7 @@ enum native native_broadcast(struct team *team, void *target, const void *source
         if (!word)                                                                                                     \
             return NATIVE_NONE;                                                                                        \
         (word == 8 ? shmem_##name##64 : shmem_##name##32)(target, source, bytes / word, 0, 0, library.engine.n_pes,    \
-                                                          next_area()->sync);                                          \
+                                                          next_of_pair()->sync);                                       \
         heard_from_all();                                                                                              \
         return NATIVE_DONE;                                                                                            \
     }
@@ -171,7 +181,7 @@ enum native native_alltoalls(struct team *team, void *target, const void *source
     if (word != element_bytes)
         return NATIVE_NONE;
     (word == 8 ? shmem_alltoalls64 : shmem_alltoalls32)(target, source, target_stride, source_stride, count, 0, 0,
-                                                        library.engine.n_pes, next_area()->sync);
+                                                        library.engine.n_pes, next_of_pair()->sync);
     heard_from_all();
     return NATIVE_DONE;
 }
