@@ -96,7 +96,7 @@ def _wanted(found: Mapping[str, Any], placements: Sequence[Mapping[str, Any]]
                 wanted[node][partition["id"]] = wanted[node].get(partition["id"], 0) + share
         if rest:
             anywhere[partition["id"]] = anywhere.get(partition["id"], 0) + rest
-    return wanted, anywhere
+    return {node: dict(sorted(parts.items())) for node, parts in wanted.items()}, anywhere
 
 
 def _share(size: int, nodes: Sequence[int], room: dict[int, int]) -> tuple[dict[int, int], int]:
