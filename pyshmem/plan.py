@@ -193,9 +193,9 @@ def _notes_on(plan: Mapping[str, Any], partition: Mapping[str, Any]) -> list[str
         said.append(f"{name}: {sizes.text(rest)} do not fit there and go elsewhere, being PREFERRED")
     elif rest:
         said.append(f"{name}: {sizes.text(rest)} go wherever the system puts them")
-    if partition["page_size"] > os.sysconf("SC_PAGESIZE"):
-        said.append(f"{name}: pages of {sizes.short(partition['page_size'])} come from the machine's pool, which only "
-                    "init can ask for them")
+    if plan["saved"] and partition["page_size"] > os.sysconf("SC_PAGESIZE"):
+        said.append(f"{name}: pages of {sizes.short(partition['page_size'])} come from a pool, which a saved machine "
+                    "does not tell of")
     return said
 
 
