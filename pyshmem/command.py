@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import socket
 import sys
 from collections.abc import Sequence
@@ -50,10 +51,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 2
     try:
-        return int(options.action(options, rest))
+        status = int(options.action(options, rest))
+        sys.stdout.flush()
+        return status
     except launch.LaunchError as error:
         print(f"pyshmem: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # who reads has enough; nothing may be written at exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -123,16 +123,22 @@ def _outliers(places: Sequence[Mapping[str, Any]]) -> Iterator[Record]:
     example = next(one for one in places if _pattern(one) == usual)
     for one in places:
         if _pattern(one) != usual:
-            yield {**one, "usual": {"nodes": example["nodes"], "absent": example["absent"]}}
+            yield {**one, "usual": {key: example[key] for key in ("bound", "nodes", "absent")}}
 
 
 def describe_outliers(data: Mapping[str, Any]) -> list[str]:
     """Each PE out of line in a sentence; of many, the first."""
     names = {one["id"]: one["name"] for one in data["partitions"]}
     said = [f"PE {one['pe']} on {one['host']}: {names[one['partition']]} has {_places(one)}; usual is "
-            f"{_places(one['usual'])}" for one in data["outliers"][:OUTLIERS_NAMED]]
+            f"{_usual(one['usual'])}" for one in data["outliers"][:OUTLIERS_NAMED]]
     more = len(data["outliers"]) - OUTLIERS_NAMED
     return [*said, f"and {more} more such"] if more > 0 else said
+
+
+def _usual(example: Mapping[str, Any]) -> str:
+    """Of one PE's placement what is true of its like, which may be bound to other nodes."""
+    here, elsewhere, absent = _pattern(example)
+    return _places(example) if elsewhere or absent or not here else f"{sizes.text(here)} on its own nodes"
 
 
 def _places(one: Mapping[str, Any]) -> str:

@@ -71,11 +71,11 @@ def _row(items: Sequence[Item], gap: float) -> Item:
                 max((item.height for item in items), default=0), paint)
 
 
-def frame(heading: str, item: Item, fill: str, size: float) -> Item:
-    """An item in a box with a heading, which is cut where it is longer than the box."""
+def frame(heading: str, item: Item, fill: str, size: float, widest: float = WIDEST_HEADING) -> Item:
+    """An item in a box with a heading, which makes it as wide as ``widest`` and is cut beyond."""
     pad = 10.0
     head = size + 9 if heading else 0.0
-    width = max(item.width, min(width_of(heading, size, True), WIDEST_HEADING)) + 2 * pad
+    width = max(item.width, min(width_of(heading, size, True), widest)) + 2 * pad
     shown = fit(heading, width - 2 * pad, size, True)
 
     def paint(parent: Element, x: float, y: float) -> None:

@@ -163,8 +163,11 @@ def _locality(one: _Locality, machine: Machine, style: Style, room: float) -> It
         parts.append(layout.flow([_locality(each, machine, style, room - 20) for each in one.inner], room - 20, 8))
     heading = _counted("CPU", one.cpus) if one.cpus else "local to no CPUs"
     if pes := machine.pes_at(one):
-        heading = f"{_counted('PE', pes)} on {heading}"
-    return layout.frame(heading, layout.stack(parts, 8), fill="#ffffff", size=12)
+        heading = f"{_counted('PE', pes)}{', ' if style.compact else ' on '}{heading}"
+    body = layout.stack(parts, 8)
+    if style.compact:  # many small ones stand in columns
+        return layout.frame(heading, body, fill="#ffffff", size=9.5, widest=0)
+    return layout.frame(heading, body, fill="#ffffff", size=12)
 
 
 def _counted(what: str, numbers: Collection[int]) -> str:
@@ -239,7 +242,7 @@ def _heading(node: Mapping[str, Any], over: int, style: Style) -> Item:
     rows = [row for row in rows if row[0]]
 
     def paint(parent: Element, x: float, y: float) -> None:
-        large, beside = (11.5, 0.0) if style.compact else (12.5, layout.width_of(amount, 12, True) + 10)
+        large, beside = (11.0, 0.0) if style.compact else (12.5, layout.width_of(amount, 12, True) + 10)
         text(parent, x, y + 10, layout.fit(name, room - beside, large, True), large, bold=True)
         if not style.compact:
             text(parent, x + room, y + 10, amount, 12, bold=True, anchor="end")

@@ -96,7 +96,7 @@ def _wanted(found: Mapping[str, Any], placements: Sequence[Mapping[str, Any]]
                 wanted[node][partition["id"]] = wanted[node].get(partition["id"], 0) + share
         if rest:
             anywhere[partition["id"]] = anywhere.get(partition["id"], 0) + rest
-    return wanted, anywhere
+    return {node: dict(sorted(parts.items())) for node, parts in wanted.items()}, anywhere
 
 
 def _share(size: int, nodes: Sequence[int], room: dict[int, int]) -> tuple[dict[int, int], int]:
@@ -193,9 +193,9 @@ def _notes_on(plan: Mapping[str, Any], partition: Mapping[str, Any]) -> list[str
         said.append(f"{name}: {sizes.text(rest)} do not fit there and go elsewhere, being PREFERRED")
     elif rest:
         said.append(f"{name}: {sizes.text(rest)} go wherever the system puts them")
-    if partition["page_size"] > os.sysconf("SC_PAGESIZE"):
-        said.append(f"{name}: pages of {sizes.short(partition['page_size'])} come from the machine's pool, which only "
-                    "init can ask for them")
+    if plan["saved"] and partition["page_size"] > os.sysconf("SC_PAGESIZE"):
+        said.append(f"{name}: pages of {sizes.short(partition['page_size'])} come from a pool, which a saved machine "
+                    "does not tell of")
     return said
 
 

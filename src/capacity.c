@@ -70,13 +70,18 @@ static uint64_t free_on(const struct nodeset *nodes, const struct supply *supply
     return bytes;
 }
 
-static void say_shortage(const struct group *group, uint64_t wanted, const struct supply *supply,
+/* `alone`: nobody wants a part of these nodes only. */
+static void say_shortage(const struct group *group, uint64_t wanted, bool alone, const struct supply *supply,
                          struct message *message)
 {
     char size[32], total[32], free_text[32], list[256];
-    message_set(message, "partition %d does not fit into NUMA node %s: %s wanted per PE, %s by the %d PE%s there",
-                group->id, nodeset_text(&group->nodes, list, sizeof list), message_size(size, group->largest),
-                message_size(total, wanted), group->pes, group->pes == 1 ? "" : "s");
+    message_set(message, "partition %d does not fit into NUMA node %s: %s wanted per PE, %s by ", group->id,
+                nodeset_text(&group->nodes, list, sizeof list), message_size(size, group->largest),
+                message_size(total, wanted));
+    if (alone)
+        message_add(message, "the %d PE%s there", group->pes, group->pes == 1 ? "" : "s");
+    else
+        message_add(message, "all partitions there");
     const char *separator = "; free: ";
     for (int node = 0; node < NODESET_BITS; node++)
         if (nodeset_has(&group->nodes, node)) {
@@ -96,7 +101,7 @@ static int check_groups(const struct tally *tally, const struct supply *supply, 
             if (nodeset_within(&group[j].nodes, &group[i].nodes))
                 wanted += group[j].bytes;
         if (wanted > free_on(&group[i].nodes, supply)) {
-            say_shortage(&group[i], wanted, supply, message);
+            say_shortage(&group[i], wanted, wanted == group[i].bytes, supply, message);
             return -1;
         }
     }

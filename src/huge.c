@@ -76,6 +76,27 @@ static uint64_t read_number(const char *path)
     return number;
 }
 
+static uint64_t pool_number(size_t page, const char *what)
+{
+    char path[160];
+    snprintf(path, sizeof path, "%s/hugepages-%zukB/%s", POOLS, page / 1024, what);
+    return read_number(path);
+}
+
+uint64_t huge_free_bytes(size_t page, const struct nodeset *nodes)
+{
+    uint64_t allowed = pool_number(page, "nr_overcommit_hugepages"), beyond = pool_number(page, "surplus_hugepages");
+    uint64_t pages = allowed > beyond ? allowed - beyond : 0;
+    for (int node = 0; node < NODESET_BITS; node++) {
+        char path[160];
+        snprintf(path, sizeof path, "/sys/devices/system/node/node%d/hugepages/hugepages-%zukB/free_hugepages", node,
+                 page / 1024);
+        if (nodeset_count(nodes) == 0 || nodeset_has(nodes, node))
+            pages += read_number(path);
+    }
+    return pages * page;
+}
+
 void huge_say_free(size_t page, const struct nodeset *nodes, struct message *message)
 {
     char path[160];
@@ -91,15 +112,13 @@ void huge_say_free(size_t page, const struct nodeset *nodes, struct message *mes
         separator = ", ";
         example = node;
     }
-    snprintf(path, sizeof path, "%s/hugepages-%zukB/resv_hugepages", POOLS, page / 1024);
-    uint64_t promised = read_number(path);
+    uint64_t promised = pool_number(page, "resv_hugepages");
     if (promised)
         message_add(message, " (of which %" PRIu64 " are promised to others)", promised);
-    snprintf(path, sizeof path, "%s/hugepages-%zukB/nr_overcommit_hugepages", POOLS, page / 1024);
     message_add(message,
                 "; overcommit: %" PRIu64 "; reserve more in /sys/devices/system/node/node%d/hugepages/"
                 "hugepages-%zukB/nr_hugepages, or leave pgsize out",
-                read_number(path), example, page / 1024);
+                pool_number(page, "nr_overcommit_hugepages"), example, page / 1024);
 }
 
 /* ---- files and mappings ------------------------------------------------------------------------------------------ */

@@ -17,6 +17,9 @@ bool huge_transparent_available(void);
 /* ", 2 MiB, 1 GiB": the sizes of huge pages that the machine has; `text` is returned. */
 const char *huge_sizes(char *text, size_t size);
 
+/* Bytes in pages of a size that could be had on nodes (empty: on all): free ones, and what overcommit allows. */
+uint64_t huge_free_bytes(size_t page, const struct nodeset *nodes);
+
 /* Add to a message how many pages of a size are free on nodes (empty: on all), and how to get more. */
 void huge_say_free(size_t page, const struct nodeset *nodes, struct message *message);
 

@@ -92,15 +92,14 @@ static const char *reason_against(const struct partition *partition)
     return here;
 }
 
-static void complain_short(const struct partition *partition, const struct message *cause, struct message *message)
+void pages_complain_short(const struct definition *definition, size_t block_bytes, const struct nodeset *nodes,
+                          const char *cause, struct message *message)
 {
-    const struct definition *definition = &partition->definition;
     char asked[32], size[32];
-    message_set(message, "%s of %s pages cannot be had on this PE: %s", message_size(size, partition->block_bytes),
-                definition->transparent_huge ? "transparent huge" : message_size(asked, definition->page_size),
-                cause->text);
+    message_set(message, "%s of %s pages cannot be had on this PE: %s", message_size(size, block_bytes),
+                definition->transparent_huge ? "transparent huge" : message_size(asked, definition->page_size), cause);
     if (!definition->transparent_huge)
-        huge_say_free(definition->page_size, &partition->nodes, message);
+        huge_say_free(definition->page_size, nodes, message);
 }
 
 /* Bound, populated and of the right size?  `address` is the block, or its pages at another place. */
@@ -115,7 +114,7 @@ static int make_ready(const struct partition *partition, void *address, enum bin
         return -1;
     int status = placement_populate(address, size, cause);
     if (!transparent && status != 0)
-        message_set(cause, "the kernel has too few of them there");
+        message_set(cause, PAGES_TOO_FEW);
     if (!transparent || status != 0)
         return status;
     huge_collapse(address, size);
@@ -197,7 +196,7 @@ enum pages_result pages_put_under(struct partition *partition, enum binding bind
     else
         status = (file = make_file(partition, binding, &cause)) >= 0 ? 0 : -1;
     if (status != 0)
-        complain_short(partition, &cause, message);
+        pages_complain_short(&partition->definition, partition->block_bytes, &partition->nodes, cause.text, message);
     int exchanged = exchange(partition, file, message);
     if (file >= 0)
         close(file);

@@ -19,6 +19,12 @@ size_t pages_unit(const struct definition *definition);
 /* Does the machine have pages of this size?  Local.  0, or -1 with a message. */
 int pages_exist(const struct definition *definition, struct message *message);
 
+#define PAGES_TOO_FEW "the kernel has too few of them there"
+
+/* Why a block cannot have its pages: `cause`, and what is free. */
+void pages_complain_short(const struct definition *definition, size_t block_bytes, const struct nodeset *nodes,
+                          const char *cause, struct message *message);
+
 enum pages_result {
     PAGES_DONE,
     PAGES_REFUSED, /* not to be had on this PE; the block is as it was, and the caller knows whether that is a fault */

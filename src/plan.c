@@ -2,9 +2,12 @@
  * A job's start on paper: definitions, heap, nodes and capacity in the order of
  * partition.c, for the places that a launcher would put the PEs on.
  */
+#define _GNU_SOURCE
 #include "plan.h"
 
 #include "capacity.h"
+#include "huge.h"
+#include "pages.h"
 #include "placement.h"
 #include "preparation.h"
 
@@ -75,6 +78,53 @@ static void add_up(struct plan *plan, struct tally *tally, int pes)
     }
 }
 
+/* Whether a partition's pages come from a pool of larger ones, and nothing else will do. */
+static bool needs_pool(const struct definition *definition)
+{
+    return definition->page_size > placement_page_size() && definition->policy != POLICY_PREFERRED;
+}
+
+static bool is_within(const struct nodeset *inner, const struct nodeset *outer)
+{
+    return nodeset_count(outer) == 0 || (nodeset_count(inner) > 0 && nodeset_within(inner, outer));
+}
+
+/* What all PEs want of a pool, on these nodes and no others (empty: on any). */
+static uint64_t wanted_of_pool(const struct plan *plan, int pes, size_t page, const struct nodeset *nodes)
+{
+    const struct definitions *definitions = &plan->definitions;
+    uint64_t wanted = 0;
+    for (int place = 0; place < plan->places; place++)
+        for (int i = 0; i < definitions->count; i++) {
+            size_t here = (size_t)(pes / plan->places + (place < pes % plan->places));
+            const struct choice *choice = &plan->choice[place * definitions->count + i];
+            if (needs_pool(&definitions->entry[i]) && definitions->entry[i].page_size == page &&
+                is_within(&choice->nodes, nodes))
+                wanted += here * plan->block_bytes[i];
+        }
+    return wanted;
+}
+
+/* The pools of this machine; the first partition that finds too little fails. */
+static void check_pools(struct plan *plan, int pes)
+{
+    const struct definitions *definitions = &plan->definitions;
+    for (int place = 0; place < plan->places; place++)
+        for (int i = 0; i < definitions->count && !plan->fails; i++) {
+            const struct definition *definition = &definitions->entry[i];
+            const struct nodeset *nodes = &plan->choice[place * definitions->count + i].nodes;
+            struct message reason;
+            if (!needs_pool(definition) || wanted_of_pool(plan, pes, definition->page_size, nodes) <=
+                                               huge_free_bytes(definition->page_size, nodes))
+                continue;
+            pages_complain_short(definition, plan->block_bytes[i], nodes, PAGES_TOO_FEW, &reason);
+            plan->fails = true;
+            plan->failed_pe = place;
+            message_set(&plan->message, "%s\npartition %d \"%s\": %s", definition->text, definition->id,
+                        definition->name, reason.text);
+        }
+}
+
 static int decide(struct plan *plan, bool here, int pes, struct message *message)
 {
     size_t unused;
@@ -96,6 +146,8 @@ static int decide(struct plan *plan, bool here, int pes, struct message *message
     add_up(plan, tally, pes);
     if (!plan->fails)
         plan->fails = tally_check(tally, &plan->supply, &plan->message) != 0;
+    if (here)
+        check_pools(plan, pes);
     free(tally);
     return 0;
 }

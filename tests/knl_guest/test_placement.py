@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from jobs import ROOT
+from jobs import ROOT, launcher
 
 from pyshmem.build import build_info
 
@@ -154,6 +155,15 @@ def test_too_big_fails_with_figures(machine: Machine):
 
 
 @flat
+def test_plan_decides_as_init(machine: Machine):
+    """The job is that of the test above."""
+    env = {"SHMEM_SYMMETRIC_PARTITION2": "size=300M:kind=FASTMEM:name=fast"}
+    result = machine.guest.run(f"exec {launcher()[0]} plan -n 2", env=env, cwd=ROOT, timeout=150)
+    assert result.status == 1 and "would fail" in result.output, result.output
+    assert "300 MiB wanted per PE, 600 MiB by the 2 PEs there; free: node 1" in result.output, result.output
+
+
+@flat
 def test_nearly_all_of_the_fast_memory_works(machine: Machine):
     mib = machine.free_mib(1) * 95 // 100 // 4
     reports = machine.placed(4, [f"size={mib}M:kind=FASTMEM:name=fast"], timeout=300)
@@ -164,7 +174,10 @@ def test_nearly_all_of_the_fast_memory_works(machine: Machine):
 def test_preferred_overflows_and_the_report_says_so(machine: Machine):
     definitions = ["size=300M:kind=FASTMEM:policy=PREFERRED:name=fast"]
     report = machine.job(2, [str(Path(__file__).with_name("overflow.py"))], definitions, timeout=300)
-    assert report.status == 0 and "node 0 DRAM" in report.output and "node 1 MCDRAM" in report.output, report.output
+    assert report.status == 0 and "node 1 MCDRAM" in report.output, report.output
+    assert re.search("all PEs: node 0 .*, node 1 ", report.output), report.output
+    if "node 0 0 bytes" in report.output:  # only one of them spilt over, and is named
+        assert re.search(r"PE \d on \w+: fast has .* on node 0", report.output), report.output
     reports = machine.placed(2, definitions, timeout=300)
     fast = sum(found["1"] for found in counts(reports, "fast"))
     rest = sum(found.get("0", 0) for found in counts(reports, "fast"))

@@ -35,7 +35,7 @@ def test_refused_on_all_pes(value, text):
     assert result.status != 0 and result.output.count(text) == 1 and "Traceback" not in result.output, result.output
 
 
-@pytest.mark.parametrize("definition", ["size=1M:kind=HBM+NVM", "size=1G:pgsize=3M", "size=20000T"])
+@pytest.mark.parametrize("definition", ["size=1M:kind=HBM+NVM", "size=1G:pgsize=3M", "size=1000M:pgsize=2M:kind=DDR"])
 def test_plan_says_what_init_says(definition, tmp_path):
     program = tmp_path / "start.py"
     program.write_text("import pyshmem\npyshmem.init()\n")

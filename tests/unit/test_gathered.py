@@ -42,7 +42,7 @@ def test_who_spilt_is_named():
                      said(3, {2: ("4", {4: 5 * M, 0: 3 * M}, 0)}, "x", machine=True))
     assert [one["pe"] for one in data["outliers"]] == [3]
     [sentence] = gathered.describe_outliers(data)
-    assert sentence == "PE 3 on x: fast has 5 MiB on node 4, 3 MiB on node 0; usual is 8 MiB on node 4"
+    assert sentence == "PE 3 on x: fast has 5 MiB on node 4, 3 MiB on node 0; usual is 8 MiB on its own nodes"
     assert data["hosts"] == [{"name": "x", "pes": [0, 1, 2, 3], "platform": "KNL", "nodes": []}]
 
 
