@@ -200,8 +200,9 @@ class Build(build_ext):
             sys.exit(f"building {library.name} failed:\n{shlex.join(command)}\n{done.stderr}")
 
     def write_package_files(self, engine: Engine) -> None:
-        """Write the header, the pkg-config file and the record of this build."""
-        shutil.copy(ROOT / "include/shmem_partition.h", self.destination / "include")
+        """Write the interfaces, the pkg-config file and the record of this build."""
+        for interface in ("shmem_partition.h", "shmem_partition.f90"):
+            shutil.copy(ROOT / "include" / interface, self.destination / "include")
         version = self.distribution.get_version()
         template = (ROOT / "src/shmem_partition.pc.in").read_text()
         (self.destination / "lib/pkgconfig/shmem_partition.pc").write_text(template.replace("@VERSION@", version))
