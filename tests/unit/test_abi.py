@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 import pyshmem
 from pyshmem.build import include_directory, library_directory, preload_library
 
+ROOT = Path(__file__).resolve().parents[2]
 # Of SHMEM_PARTITION_1.0.  A name that is added needs a line here; one that is taken away needs a new soname.
 PARTITIONS = """
     shmem_partition_align shmem_partition_calloc shmem_partition_count shmem_partition_define shmem_partition_discard
@@ -88,3 +93,23 @@ def test_structure_layout(tmp_path):
     *fields, whole = output(tmp_path / "layout").splitlines()
     assert {name: int(offset) for name, offset in map(str.split, fields)} == INFO
     assert int(whole) == INFO_BYTES
+
+
+def test_every_function_has_a_manual_page():
+    """Installed where man looks for what is on PATH, under each name."""
+    manual = Path(sys.prefix, "share/man")
+    for name in PARTITIONS.split():
+        text = (manual / "man3" / f"{name}.3").read_text()
+        if text.startswith(".so "):
+            text = (manual / text.split()[1]).read_text()
+        assert re.search(rf"^\.Fn {name} ", text, re.MULTILINE), name
+    assert "SHMEM_PARTITION_RULES" in (manual / "man7/shmem_partition.7").read_text()
+
+
+@pytest.mark.skipif(not shutil.which("groff"), reason="no groff here")
+def test_manual_pages_are_without_fault():
+    pages = sorted(ROOT.glob("man/*"))
+    assert len(pages) == 4
+    for page in pages:
+        done = subprocess.run(["groff", "-mdoc", "-ww", "-z", str(page)], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, ""), page
