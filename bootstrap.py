@@ -35,7 +35,7 @@ GUEST_PACKAGES = ("qemu-system-x86", "busybox-static", "numactl", "procps")
 GUEST = "guest"
 FETCH_KERNEL = "from tests.knl_guest.kernel import find_kernel; find_kernel()"
 
-SOURCES = ("pyproject.toml", "setup.py", "src/**/*", "include/**/*", "pyshmem/**/*")
+SOURCES = ("pyproject.toml", "setup.py", "src/**/*", "include/**/*", "man/*", "pyshmem/**/*")
 GENERATED = re.compile(r"\.(so[.\d]*|o|pyc)$|^pyshmem/(_core/\w+\.c$|lib/|include/|build_record\.json$)")
 
 DEMO_PES = 4

@@ -160,6 +160,7 @@ class Build(build_ext):
         self.build_library(engine, hwloc or [])
         self.build_preload()
         self.write_package_files(engine)
+        self.prepare_manual()
         self.prepare_extension(engine)
         super().run()
 
@@ -200,8 +201,9 @@ class Build(build_ext):
             sys.exit(f"building {library.name} failed:\n{shlex.join(command)}\n{done.stderr}")
 
     def write_package_files(self, engine: Engine) -> None:
-        """Write the header, the pkg-config file and the record of this build."""
-        shutil.copy(ROOT / "include/shmem_partition.h", self.destination / "include")
+        """Write the interfaces, the pkg-config file and the record of this build."""
+        for interface in ("shmem_partition.h", "shmem_partition.f90"):
+            shutil.copy(ROOT / "include" / interface, self.destination / "include")
         version = self.distribution.get_version()
         template = (ROOT / "src/shmem_partition.pc.in").read_text()
         (self.destination / "lib/pkgconfig/shmem_partition.pc").write_text(template.replace("@VERSION@", version))
@@ -216,6 +218,20 @@ class Build(build_ext):
             "functions": self.functions,
         }
         (self.destination / "build_record.json").write_text(json.dumps(record, indent=2) + "\n")
+
+    def prepare_manual(self) -> None:
+        """Have the manual pages installed, each under all the names that it describes."""
+        files: dict[str, list[str]] = {"share/man/man3": [], "share/man/man7": []}
+        for page in sorted(ROOT.glob("man/*.[37]")):
+            section = page.suffix[1:]
+            installed = files[f"share/man/man{section}"]
+            installed.append(str(page))
+            for name in re.findall(r"^\.Nm (\w+) ?,?$", page.read_text(), re.MULTILINE):
+                link = self.generated / f"{name}.{section}"
+                if link.name != page.name:
+                    link.write_text(f".so man{section}/{page.name}\n")
+                    installed.append(str(link))
+        self.distribution.data_files = list(files.items())
 
     def prepare_extension(self, engine: Engine) -> None:
         """Point the extension at the library just built and at the engine."""

@@ -6,6 +6,7 @@ Where pages are and how they are bound says the program itself, from the kernel 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from jobs import ROOT, check_job, launcher, run_command, run_job
 
 import pyshmem
+from pyshmem.build import include_directory, library_directory
 
 SOURCES = ROOT / "tests/pes/preload"
 # Open MPI 4.1.4 crashes in shmem_finalize() without this, whatever is preloaded.
@@ -149,6 +151,26 @@ def test_bad_rules_end_the_job_with_one_message(ruled, rules, texts):
     assert result.status != 0 and "policy" not in result.output, result.output
     for text in texts:
         assert result.output.count(text) == 1, result.output
+
+
+FORTRAN = next(filter(None, map(shutil.which, ["gfortran", "gfortran-14", "gfortran-12"])), None)
+
+
+@pytest.mark.skipif(not FORTRAN, reason="no gfortran here")
+def test_fortran_interface(tmp_path):
+    """The installed interface file, compiled with the program; linked as in C, before the engine."""
+    build_info, lib = pyshmem.build_info(), library_directory()
+    sources = [str(include_directory() / "shmem_partition.f90"), str(SOURCES / "words.f90")]
+    compiled = run_command([FORTRAN, "-std=f2008", "-Wall", "-c", *sources], cwd=tmp_path)
+    assert (compiled.status, compiled.output) == (0, "")
+    program = str(tmp_path / "words")
+    linked = run_command([build_info["oshcc"] or "oshcc", "words.o", "shmem_partition.o", "-o", program, f"-L{lib}",
+                          f"-Wl,-rpath,{lib}", "-lshmem_partition", "-lgfortran", "-lm"], cwd=tmp_path)
+    assert linked.status == 0, linked.output
+    output = check_job(2, [program], {"SHMEM_SYMMETRIC_PARTITION5": "size=1M:name=near"})
+    # 1000 words from the left neighbour, each its number plus ten
+    assert sorted(re.findall(r"PE .*", output)) == ["PE 0: partition 5 of 1, sum 11000",
+                                                    "PE 1: partition 5 of 1, sum 10000"]
 
 
 @pytest.mark.parametrize("environment", [{}, FIRST])
