@@ -25,7 +25,7 @@ static struct demand bound(size_t bytes, int id, int first, int last)
 static int two_pes(uint64_t on_0, uint64_t on_1, uint64_t whole, struct message *message)
 {
     static struct supply supply;
-    supply = (struct supply){.whole = whole, .node = {on_0, on_1}};
+    supply = (struct supply){.whole = {whole, "the node"}, .node = {on_0, on_1}};
     struct demand first[] = {bound(GIB, 2, 0, 0), bound((size_t)2 * GIB, 3, 0, 1)}, second[] = {bound(GIB, 2, 0, 0)};
     struct tally *tally = tally_create();
     assert(tally);
