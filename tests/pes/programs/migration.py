@@ -50,3 +50,4 @@ for what, to, error, text in [
     assert text in str(caught.value), caught.value
 assert (a == 19).all()
 shmem.barrier_all()
+print("all well")
