@@ -38,6 +38,7 @@ examples:
   SHMEM_SYMMETRIC_PARTITION2=size=1G:kind=FASTMEM pyshmem plan -n 8 --bind socket --xml node.xml --svg node.svg
 """
 
+MOST_ON_A_NODE = 65536  # more than any has cores
 FLAGS = ("-v", "--verbose", "--shmem4py", "--preload", "-h", "--help")  # our own options of run, besides -n
 
 
@@ -58,6 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"pyshmem: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # who reads has enough; nothing may be written at exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        print(f"pyshmem: what was asked for cannot be written: {error.strerror}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
@@ -91,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
         "plan", help="say what partitions would do on this machine or a saved one, PE by PE and node by node",
         description=PLAN_DESCRIPTION, epilog=PLAN_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    planned.add_argument("-n", "--pes", type=_positive, required=True, metavar="N", help="number of PEs on the node")
+    planned.add_argument("-n", "--pes", type=_on_a_node, required=True, metavar="N", help="number of PEs on the node")
     planned.add_argument("--xml", metavar="FILE", help="on a machine that hwloc has saved: lstopo --of xml FILE")
     planned.add_argument("--bind", choices=plan.BINDINGS, default="none",
                          help="what the launcher binds PEs to, one after the other (default: nothing)")
@@ -120,10 +125,15 @@ def _picture(text: str) -> Path:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"a job has at least 1 PE, not {text}")
-    return number
+    if not text.isdecimal() or not 1 <= int(text) < 1 << 31:
+        raise argparse.ArgumentTypeError(f"a job has at least 1 PE, and at most 2147483647, not {text:.40}")
+    return int(text)
+
+
+def _on_a_node(text: str) -> int:
+    if _positive(text) > MOST_ON_A_NODE:
+        raise argparse.ArgumentTypeError(f"a node has at most {MOST_ON_A_NODE} PEs in a plan, not {text:.40}")
+    return int(text)
 
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -83,6 +83,9 @@ def is_one_host(options: Sequence[str], environment: Mapping[str, str]) -> bool:
     return not named and not any(name in environment for name in HOST_LISTS)
 
 
+HOOKS = "OMPI_MCA_opal_common_ucx_opal_mem_hooks"
+
+
 def open_mpi_job(pes: int, options: Sequence[str], environment: Mapping[str, str]) -> Job:
     """Open MPI: refuses root and more PEs than cores unless told, and forwards nothing by itself."""
     command = [beside_compiler("oshrun"), "-n", str(pes)]
@@ -93,6 +96,9 @@ def open_mpi_job(pes: int, options: Sequence[str], environment: Mapping[str, str
     for name in forwarded(environment):
         command += ["-x", name]
     job = Job([*command, *options])
+    # Without it every program that does not start by way of pyshmem's library crashes at its end (Open MPI 4.1).
+    if HOOKS not in environment:
+        job.environment[HOOKS] = "0"
     # Open MPI 5 complains of networks that it would not need on one host.
     if is_one_host(options, environment) and "OMPI_MCA_btl" not in environment:
         job.environment["OMPI_MCA_btl"] = "^tcp,uct,openib,ofi"

@@ -88,9 +88,11 @@ def migrate(what: NDArray[Any] | Partition | str | int, to: str) -> Migration:
     ------
     PartitionError
         There is no memory of this kind here, or the system moves no pages (in a container, perhaps).
-    NotInitializedError, TypeError, NoPartitionError
+    FreedError, NotInitializedError, NoPartitionError, TypeError
+    ValueError
+        The array is in memory of another PE, which ``ptr()`` gave.
     """
-    if not isinstance(to, str) or "\0" in to:
+    if not isinstance(to, str) or "\0" in to or not to.isascii():
         raise TypeError(f"memory is named by a kind like 'MCDRAM', not by {to!r}")
     binding.my_pe()  # raises before init
     if isinstance(what, Partition):

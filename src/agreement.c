@@ -52,7 +52,9 @@ static void say_where(struct message *message)
     struct message reason = *message;
     if (gethostname(host, sizeof host - 1) != 0)
         strcpy(host, "an unnamed host");
-    message_set(message, "PE %d on %s: %s", library.engine.my_pe, host, reason.text);
+    /* A text whose next line marks a part of it begins a line of its own, so that the mark is below that part. */
+    message_set(message, "PE %d on %s:%s%s", library.engine.my_pe, host, strchr(reason.text, '\n') ? "\n" : " ",
+                reason.text);
 }
 
 int agreement_reach(bool failed, struct message *message, int *pe)

@@ -171,6 +171,15 @@ int preparation_check(const struct definitions *definitions, const struct room *
     return check_heap(definitions, *bytes, room, message);
 }
 
+static int check_populate(struct message *message)
+{
+    const char *text = getenv("PYSHMEM_POPULATE");
+    if (!text || strcmp(text, "") == 0 || strcmp(text, "0") == 0 || strcmp(text, "1") == 0)
+        return 0;
+    message_set(message, "PYSHMEM_POPULATE is 0 (pages come when they are touched) or 1 (at init, the default)");
+    return -1;
+}
+
 int preparation_do(struct saved_environment *saved, struct message *message)
 {
     struct partition_state *state = &library.partitions;
@@ -179,7 +188,8 @@ int preparation_do(struct saved_environment *saved, struct message *message)
     struct room room = placement_room();
     if (preparation_read(&state->definitions, state->program, state->program_count, message) != 0 ||
         rules_read(&state->rules, getenv("SHMEM_PARTITION_RULES"), definitions, message) != 0 ||
-        preparation_check(definitions, &room, true, &bytes, message) != 0 || check_address_space(bytes, message) != 0)
+        check_populate(message) != 0 || preparation_check(definitions, &room, true, &bytes, message) != 0 ||
+        check_address_space(bytes, message) != 0)
         return -1;
     if (bytes == 0)
         return 0;

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "report.h"
 
+#include "partition.h"
 #include "shmem_partition.h"
 #include "state.h"
 
@@ -13,7 +14,12 @@
 bool report_is_wanted(void)
 {
     const char *text = getenv("PYSHMEM_REPORT");
-    return text && *text && strcmp(text, "0") != 0;
+    if (!text || !*text || strcmp(text, "0") == 0)
+        return false;
+    if (strcmp(text, "1") != 0)
+        partitions_refuse("PYSHMEM_REPORT is 0 or 1 in a C program, which prints its report at the end; files (.json, .svg) "
+                          "are written by Python programs");
+    return true;
 }
 
 static void print_pages(const shmem_partition_info_t *info)

@@ -137,6 +137,16 @@ static int number_of(struct part part)
     return part.length > 0 ? number : -1;
 }
 
+/* The word is the default heap's, so no other partition can be meant by it. */
+static int check_default(struct part part, const struct definitions *definitions, struct message *message)
+{
+    for (int i = 0; i < definitions->count; i++)
+        if (definitions->entry[i].id != 1 && is_called(part, definitions->entry[i].name))
+            return fault(message, part, "this is the default heap, but a partition with another ID has that name, too",
+                         "give the partition's ID, or another name to the partition");
+    return 0;
+}
+
 static int read_partition(struct rule *rule, struct part part, const struct definitions *definitions,
                           struct message *message)
 {
@@ -144,7 +154,7 @@ static int read_partition(struct rule *rule, struct part part, const struct defi
     int number = number_of(part);
     rule->partition = RULE_DEFAULT_HEAP;
     if (is_called(part, "default"))
-        return 0;
+        return check_default(part, definitions, message);
     for (int i = 0; i < definitions->count; i++)
         if (definitions->entry[i].id == number || is_called(part, definitions->entry[i].name)) {
             rule->partition = definitions->entry[i].id;

@@ -43,8 +43,19 @@ def placement_of(uintptr_t address, Py_ssize_t bytes):
 
 
 cdef object byte_bounds(array):
-    as_array(array, "array")
-    return np.lib.array_utils.byte_bounds(array) if hasattr(np.lib, "array_utils") else np.byte_bounds(array)
+    """The first address of an array and the one behind its last; of symmetric memory only while it is live."""
+    cdef cnp.ndarray checked = as_array(array, "array")
+    cdef SymmetricMemory memory = owner_of(checked)
+    if memory is not None and not memory.live and memory.bytes > 0:
+        raise_freed("array")
+    return np.lib.array_utils.byte_bounds(checked) if hasattr(np.lib, "array_utils") else np.byte_bounds(checked)
+
+
+cdef int check_own(uintptr_t low) except -1:
+    for address, size in peer_views.items():
+        if address <= low < address + size:
+            raise ValueError("array is in memory that ptr() gave, of another PE; that PE can move it")
+    return 0
 
 
 def placement_of_array(array):
@@ -79,6 +90,7 @@ def migrate_array(array, str kind):
     cdef uintptr_t low, high
     cdef int status
     low, high = byte_bounds(array)
+    check_own(low)
     with nogil:
         status = shmem_partition_migrate_range(<void *>low, high - low, text, &result)
     return migration_record(status, &result)

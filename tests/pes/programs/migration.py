@@ -35,7 +35,19 @@ assert (a == 19).all()
 private = np.ones(MIB, dtype="u1")
 assert shmem.migrate(private, to="NODES(0)").there >= MIB
 
+gone = shmem.zeros(100, partition="bound")
+shmem.free(gone)
+theirs = shmem.ptr(a, right) if count > 1 else None
+if theirs is not None:
+    with pytest.raises(ValueError, match="of another PE"):
+        shmem.migrate(theirs, to="DDR")
+with pytest.raises(shmem.FreedError):
+    shmem.placement(gone[10:])
+
 for what, to, error, text in [
+    (gone, "DDR", shmem.FreedError, "was freed"),
+    (b"abc", "NODES(900)", shmem.PartitionError, "node 900"),
+    (a, "\ud800", TypeError, "named by a kind"),
     (a, "HBM", shmem.PartitionError, "no node of kind HBM here"),
     (a, "NODES(900)", shmem.PartitionError, "node 900 does not exist here"),
     (a, "HBMM", shmem.PartitionError, 'did you mean "HBM"'),
