@@ -30,19 +30,19 @@ def pages(one: Partition) -> dict[int | None, int]:
         return {}
 
 
-def collect() -> Record | None:
-    """The report's data on PE 0, None elsewhere. Collective."""
-    found = binding.gather(json.dumps(_mine()).encode())
+def collect(counted: Sequence[Mapping[int | None, int]]) -> Record | None:
+    """The report's data on PE 0, None elsewhere; ``counted`` are the pages of each partition here. Collective."""
+    found = binding.gather(json.dumps(_mine(counted)).encode())
     if not found:
         return None
     return assemble([json.loads(one) for one in found], binding.partition_records())
 
 
-def _mine() -> Record:
+def _mine(counted: Sequence[Mapping[int | None, int]]) -> Record:
     """What this PE has to say; of the machine only the one that looked at it."""
     leader, platform, nodes = binding.node_of_job()
     records = {record["id"]: record for record in binding.partition_records()}
-    placements = [_placement(pages(one), records[one.id]) for one in partitions()]
+    placements = [_placement(each, records[one.id]) for one, each in zip(partitions(), counted, strict=True)]
     host = socket.gethostname()
     said: Record = {"pe": binding.my_pe(), "host": host, "node": leader if nodes else host, "placements": placements}
     if not nodes or leader == binding.my_pe():

@@ -89,11 +89,11 @@ def _range(least: int, most: int) -> str:
     return sizes.text(least) if least == most else f"{sizes.text(least)} to {sizes.text(most)}"
 
 
-def count_all() -> None:
-    """Count the pages of all partitions on all PEs, for the tables to come. Collective."""
+def count_all() -> list[dict[int | None, int]]:
+    """Count the pages of all partitions on all PEs, for the tables to come; those of this PE. Collective."""
     everything = partitions()
     if not everything:
-        return
+        return []
     found = [gathered.pages(one) for one in everything]
     nodes: list[int | None] = [*_nodes_of_job(found), None]
     local = np.array([[-place.get(node, 0), place.get(node, 0)] for place in found for node in nodes], dtype="i8")
@@ -103,6 +103,7 @@ def count_all() -> None:
         _spread[one.id] = {
             node: (-int(least), int(greatest)) for node, (least, greatest) in zip(nodes, row, strict=True) if greatest
         }
+    return found
 
 
 def _nodes_of_job(found: list[dict[int | None, int]]) -> list[int]:
@@ -140,8 +141,7 @@ def report(form: Literal["text", "dict", "json", "svg"] = "text") -> str | dict[
     """
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}, not {form!r}")
-    count_all()
-    mine = gathered.collect()
+    mine = gathered.collect(count_all())
     data: dict[str, Any] = json.loads(binding.tell_all(json.dumps(mine).encode()))
     return data if form == "dict" else _in_form(data, form)
 
@@ -184,11 +184,10 @@ def _unwritable(path: Path, error: OSError) -> str:
 
 def at_init(where: Path | None) -> None:
     """Count pages once partitions exist; PE 0 prints or writes what was asked for. Collective."""
-    if binding.partition_records():
-        count_all()
+    counted = count_all()
     if where is None:
         return
-    data = gathered.collect()
+    data = gathered.collect(counted)
     reason = b""
     if data is not None:
         reason = _put(data, where)

@@ -85,6 +85,19 @@ static void warn(const struct partition *partition, const char *reason, const ch
                 consequence);
 }
 
+/* Over several kinds whose bandwidths are known, the kernel's weights, which follow bandwidth, say who gets how many. */
+static bool is_weighted(const struct partition *partition)
+{
+    const struct memory_table *table = library.partitions.table;
+    if (partition->definition.policy != POLICY_INTERLEAVED || __builtin_popcount(partition->definition.kinds) < 2 ||
+        !placement_has_weights())
+        return false;
+    for (int i = 0; i < table->count; i++)
+        if (nodeset_has(&partition->nodes, table->node[i].number) && table->node[i].bandwidth == 0)
+            return false;
+    return true;
+}
+
 static int choose_nodes(struct partition *partition, const struct cpuset *cpus, struct message *message)
 {
     struct choice choice;
@@ -92,6 +105,7 @@ static int choose_nodes(struct partition *partition, const struct cpuset *cpus, 
         return -1;
     partition->nodes = choice.nodes;
     partition->fell_back = choice.fell_back;
+    partition->weighted = is_weighted(partition);
     if (choice.fell_back)
         warn(partition, choice.why.text, choice.consequence);
     return 0;
@@ -119,25 +133,13 @@ int blocks_check_capacity(struct message *message)
     return neighbours_check_capacity(demand, state->count, message);
 }
 
-/* Over several kinds whose bandwidths are known, the kernel's weights, which follow bandwidth, say who gets how many. */
-static bool is_weighted(const struct partition *partition)
-{
-    const struct memory_table *table = library.partitions.table;
-    if (__builtin_popcount(partition->definition.kinds) < 2 || !placement_has_weights())
-        return false;
-    for (int i = 0; i < table->count; i++)
-        if (nodeset_has(&partition->nodes, table->node[i].number) && table->node[i].bandwidth == 0)
-            return false;
-    return true;
-}
-
 static enum binding final_binding(const struct partition *partition)
 {
     switch (partition->definition.policy) {
     case POLICY_MANDATORY:
         return BIND_ONLY;
     case POLICY_INTERLEAVED:
-        return is_weighted(partition) ? BIND_WEIGHTED : BIND_INTERLEAVED;
+        return partition->weighted ? BIND_WEIGHTED : BIND_INTERLEAVED;
     default:
         return BIND_PREFERRED;
     }
@@ -248,7 +250,6 @@ int blocks_place(struct message *message)
         struct partition *partition = &library.partitions.partition[i];
         if (place(partition, message) != 0)
             return -1;
-        partition->weighted = partition->definition.policy == POLICY_INTERLEAVED && is_weighted(partition);
         partition->heap = heap_create(partition->definition.size);
         if (!partition->heap) {
             message_set(message, "no memory for the records of partition \"%s\"", partition->definition.name);

@@ -52,13 +52,6 @@ static long set_preferred(void *address, size_t size, const struct nodeset *node
 
 bool placement_has_weights(void) { return access("/sys/kernel/mm/mempolicy/weighted_interleave", F_OK) == 0; }
 
-static long set_weighted(void *address, size_t size, const struct nodeset *nodes, unsigned flags)
-{
-    if (!placement_has_weights())
-        return set_policy(address, size, POLICY_MODE_INTERLEAVE, nodes, flags);
-    return set_policy(address, size, POLICY_MODE_WEIGHTED_INTERLEAVE, nodes, flags);
-}
-
 static long set_binding(void *address, size_t size, enum binding binding, const struct nodeset *nodes, unsigned flags)
 {
     switch (binding) {
@@ -67,7 +60,7 @@ static long set_binding(void *address, size_t size, enum binding binding, const 
     case BIND_INTERLEAVED:
         return set_policy(address, size, POLICY_MODE_INTERLEAVE, nodes, flags);
     case BIND_WEIGHTED:
-        return set_weighted(address, size, nodes, flags);
+        return set_policy(address, size, POLICY_MODE_WEIGHTED_INTERLEAVE, nodes, flags);
     case BIND_PREFERRED:
         break;
     }
@@ -155,15 +148,6 @@ static void map_resident(unsigned char *start, size_t pages, const int *status)
             (void)*(volatile unsigned char *)(start + i * page);
 }
 
-static long ask_pages(unsigned char *start, size_t pages, int *status)
-{
-    void *address[PLACEMENT_BATCH];
-    size_t page = placement_page_size();
-    for (size_t i = 0; i < pages; i++)
-        address[i] = start + i * page;
-    return syscall(SYS_move_pages, 0, pages, address, NULL, status, 0);
-}
-
 static bool any_absent(const int *status, size_t pages)
 {
     for (size_t i = 0; i < pages; i++)
@@ -172,17 +156,23 @@ static bool any_absent(const int *status, size_t pages)
     return false;
 }
 
-static int complain_unknown(struct message *message)
+int placement_nodes(void **address, size_t count, int *status, struct message *message)
 {
+    if (syscall(SYS_move_pages, 0, count, address, NULL, status, 0) == 0)
+        return 0;
     int error = errno;
     message_set(message, "the kernel does not say where pages are (move_pages: %s): %s", strerror(error),
                 refusal_cause(error));
     return -1;
 }
 
-int placement_nodes(void **address, size_t count, int *status, struct message *message)
+static int ask_pages(unsigned char *start, size_t pages, int *status, struct message *message)
 {
-    return syscall(SYS_move_pages, 0, count, address, NULL, status, 0) == 0 ? 0 : complain_unknown(message);
+    void *address[PLACEMENT_BATCH];
+    size_t page = placement_page_size();
+    for (size_t i = 0; i < pages; i++)
+        address[i] = start + i * page;
+    return placement_nodes(address, pages, status, message);
 }
 
 int placement_send(void **address, size_t count, const int *node, int *status, struct message *message)
@@ -213,13 +203,13 @@ int placement_count(const void *address, size_t size, uint64_t *bytes, uint64_t 
         int status[PLACEMENT_BATCH];
         size_t now = pages - done < PLACEMENT_BATCH ? pages - done : PLACEMENT_BATCH;
         unsigned char *first = start + done * page;
-        long result = ask_pages(first, now, status);
-        if (result == 0 && any_absent(status, now)) {
+        if (ask_pages(first, now, status, message) != 0)
+            return -1;
+        if (any_absent(status, now)) {
             map_resident(first, now, status);
-            result = ask_pages(first, now, status);
+            if (ask_pages(first, now, status, message) != 0)
+                return -1;
         }
-        if (result != 0)
-            return complain_unknown(message);
         for (size_t i = 0; i < now; i++)
             if (status[i] >= 0 && status[i] < NODESET_BITS)
                 bytes[status[i]] += page;

@@ -16,7 +16,7 @@ enum binding {
     BIND_ONLY,
     BIND_PREFERRED,
     BIND_INTERLEAVED,
-    BIND_WEIGHTED /* interleaved by the kernel's weights of the nodes, or evenly where it has none (before Linux 6.9) */
+    BIND_WEIGHTED /* interleaved by the kernel's weights of the nodes, where it has any */
 };
 
 struct node_bytes {
@@ -26,7 +26,7 @@ struct node_bytes {
 
 size_t placement_page_size(void);
 
-/* Whether the kernel interleaves by weights. */
+/* Whether the kernel interleaves by weights (since Linux 6.9). */
 bool placement_has_weights(void);
 
 /* Set the policy of whole pages at `address`; 0, or -1 with what was refused and the likely cause. */
