@@ -9,6 +9,7 @@
 #include "shmem_partition.h"
 #include "state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 bool report_is_wanted(void)
@@ -22,44 +23,57 @@ bool report_is_wanted(void)
     return true;
 }
 
-static void print_pages(const shmem_partition_info_t *info)
+static void print_pages(FILE *file, const shmem_partition_info_t *info)
 {
     uint64_t bytes[NODESET_BITS], absent;
     char size[32];
     if (shmem_partition_placement(info->base, info->size, bytes, NODESET_BITS, &absent) != 0) {
-        fprintf(stderr, "  pages: not known, %s\n", shmem_partition_error());
+        fprintf(file, "  pages: not known, %s\n", shmem_partition_error());
         return;
     }
-    fprintf(stderr, "  pages of PE 0:");
+    fprintf(file, "  pages of PE 0:");
     for (int node = 0; node < NODESET_BITS; node++)
         if (bytes[node] > 0)
-            fprintf(stderr, " node %d %s,", node, message_size(size, bytes[node]));
-    fprintf(stderr, " not present %s\n", message_size(size, absent));
+            fprintf(file, " node %d %s,", node, message_size(size, bytes[node]));
+    fprintf(file, " not present %s\n", message_size(size, absent));
 }
 
-static void print_partition(const struct partition *partition)
+static void print_partition(FILE *file, const struct partition *partition)
 {
     shmem_partition_info_t info;
     char size[32], peak[32];
     if (shmem_partition_query(partition->definition.id, &info) != 0)
         return;
-    fprintf(stderr, "partition %d \"%s\": %s, peak %s, %s%s%s%s%s\n", info.id, info.name, message_size(size, info.size),
+    fprintf(file, "partition %d \"%s\": %s, peak %s, %s%s%s%s%s\n", info.id, info.name, message_size(size, info.size),
             message_size(peak, info.peak), info.kind, info.policy[0] ? " " : "", info.policy,
             info.nodes[0] ? " on node " : "", info.nodes);
-    print_pages(&info);
+    print_pages(file, &info);
+}
+
+static void print_rules(FILE *file, const struct rules *rules)
+{
+    for (int i = 0; i < rules->count; i++) {
+        const struct rule *rule = &rules->entry[i];
+        fprintf(file, "rule %d \"%s\": decided on %zu allocation%s\n", i + 1, rule->text, rule->taken,
+                rule->taken == 1 ? "" : "s");
+    }
 }
 
 void report_print(void)
 {
     const struct partition_state *state = &library.partitions;
+    char *text = NULL;
+    size_t size = 0;
     if (library.engine.my_pe != 0)
         return;
-    for (int i = 0; i < state->count; i++)
-        print_partition(&state->partition[i]);
-    for (int i = 0; i < state->rules.count; i++) {
-        const struct rule *rule = &state->rules.entry[i];
-        fprintf(stderr, "rule %d \"%s\": decided on %zu allocation%s\n", i + 1, rule->text, rule->taken,
-                rule->taken == 1 ? "" : "s");
+    FILE *file = open_memstream(&text, &size);
+    if (file) {
+        for (int i = 0; i < state->count; i++)
+            print_partition(file, &state->partition[i]);
+        print_rules(file, &state->rules);
+        /* All at once: launchers put what other PEs print between two writes. */
+        if (fclose(file) == 0)
+            fputs(text, stderr);
     }
-    fflush(stderr);
+    free(text);
 }

@@ -45,17 +45,20 @@ def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 def run_command(command: Sequence[str], environment: Mapping[str, str] = {}, timeout: float = TIMEOUT,
                 cwd: Path = ROOT) -> Result:
-    """Run a command to its end; a hang is ended, with all its processes, and is a failure of its own."""
+    """Run a command to its end; a hang is ended, with all its processes, and is a failure of its own.
+
+    What it printed comes before its errors: launchers mix the two as they arrive.
+    """
     start = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd,
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
                                env=clean_environment(environment), start_new_session=True, errors="replace")
     try:
-        output, _ = process.communicate(timeout=timeout)
+        printed, errors = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        output, _ = process.communicate()
-        raise AssertionError(f"no end after {timeout:.0f} s: {' '.join(command)}\n{output}") from None
-    return Result(process.returncode, output, time.monotonic() - start)
+        printed, errors = process.communicate()
+        raise AssertionError(f"no end after {timeout:.0f} s: {' '.join(command)}\n{printed}{errors}") from None
+    return Result(process.returncode, printed + errors, time.monotonic() - start)
 
 
 def launcher() -> list[str]:
