@@ -226,17 +226,18 @@ bool huge_can_map_over(void *address, size_t page)
 
 /*
  * The kernel maps downwards from the lowest mapping, into the highest gap that
- * is large enough.  One page at a multiple leaves a gap above it for what is
- * small; the heaps follow below, one beside the other.
+ * is large enough.  One small page in the right place leaves a gap above it for
+ * what is small; the heaps follow below, one beside the other.
  */
-void huge_align_what_follows(size_t heap, size_t page)
+void huge_align_what_follows(size_t heap, size_t page, uintptr_t like)
 {
     const size_t room = heap > 2 * page + ((size_t)64 << 20) ? (size_t)64 << 20 : heap / 2;
     size_t small = (size_t)sysconf(_SC_PAGESIZE);
     char *lowest = mmap(NULL, heap, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (lowest == MAP_FAILED)
         return; /* then the heaps lie where they lie, which is looked at later */
-    uintptr_t mark = ((uintptr_t)lowest + heap - room) / page * page;
+    uintptr_t highest = (uintptr_t)lowest + heap - room;
+    uintptr_t mark = highest - (highest - like % page) % page;
     (void)munmap(lowest, heap);
     (void)mmap((void *)mark, small, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 }

@@ -40,10 +40,11 @@ bool huge_can_map_over(void *address, size_t page);
 
 /*
  * From now on, what is mapped of at least `heap` bytes, a multiple of `page`,
- * goes to multiples of `page`, and smaller things elsewhere.  For engines that
- * map the memory of other PEs wherever the kernel likes.
+ * lies to pages of that size as the address `like` does, and smaller things go
+ * elsewhere.  For engines that map the memory of other PEs wherever the kernel
+ * likes, and should map it as their own.
  */
-void huge_align_what_follows(size_t heap, size_t page);
+void huge_align_what_follows(size_t heap, size_t page, uintptr_t like);
 
 void huge_unmap(void *address, size_t size);
 

@@ -68,7 +68,9 @@ static int heap_bytes(const struct definitions *definitions, size_t *bytes, stru
             return -1;
         }
     }
-    *bytes = round_up(total + (definitions->count ? RESERVE : 0), largest_page(definitions));
+    /* What the engine maps, its own part included, is a multiple of the page: heaps one beside the other stay aligned. */
+    total += (definitions->count ? RESERVE : 0) + engine_heap_addition();
+    *bytes = round_up(total, largest_page(definitions)) - engine_heap_addition();
     return 0;
 }
 
@@ -194,6 +196,6 @@ int preparation_do(struct saved_environment *saved, struct message *message)
     if (bytes == 0)
         return 0;
     if (largest_page(definitions) > placement_page_size())
-        huge_align_what_follows(bytes, largest_page(definitions));
+        huge_align_what_follows(bytes, largest_page(definitions), engine_heap_address());
     return set_heap_size(bytes, saved, message);
 }

@@ -45,6 +45,11 @@ size_t engine_heap_views(void)
     return neighbours > 0 && neighbours <= MANY ? (size_t)neighbours + 1 : 1;
 }
 
+/* A parameter of its sshmem framework, which nobody changes without need. */
+uintptr_t engine_heap_address(void) { return is_open_mpi() ? 0xff000000 : 0; }
+
+size_t engine_heap_addition(void) { return is_open_mpi() ? (size_t)2 << 20 : 0; }
+
 void engine_correct_environment(void)
 {
     /* UCX's memory hooks crash every program in shmem_finalize of Open MPI 4.1.4; a user's own setting is kept. */

@@ -50,6 +50,12 @@ size_t engine_default_heap(void);
 /* How many times the size of the heap a PE needs of addresses: its own, and views of those of its node. */
 size_t engine_heap_views(void);
 
+/* Where it maps its heap on every PE; 0: wherever the kernel likes. */
+uintptr_t engine_heap_address(void);
+
+/* What it maps beside the bytes that it was asked for. */
+size_t engine_heap_addition(void);
+
 /* Put right what must be right before the engine starts. */
 void engine_correct_environment(void);
 
