@@ -62,6 +62,8 @@ def set_debugging(bint leaks, bint collectives):
 cdef allocation *find_allocation(uint64_t number) noexcept:
     """By number, in logarithmic time; NULL if it was freed."""
     cdef Py_ssize_t low = 0, high = allocation_count, middle
+    if high and allocations[high - 1].number <= number:
+        low = high - 1              # most are freed soon
     while low < high:
         middle = (low + high) // 2
         if allocations[middle].number < number:
@@ -102,6 +104,9 @@ cdef int forget_allocation(allocation *one) noexcept:
         (<SymmetricMemory>one.holder).live = False
     one.address = NULL
     one.holder = NULL
+    if one == &allocations[allocation_count - 1]:
+        allocation_count -= 1
+        return 0
     allocations_freed += 1
     if allocations_freed > 64 and 2 * allocations_freed > allocation_count:
         for i in range(allocation_count):

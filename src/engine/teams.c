@@ -285,12 +285,14 @@ static struct team *sharing_pes(void)
 int teams_attach(struct message *message)
 {
     struct engine_state *state = &library.engine;
-    state->team_areas = engine()->calloc(TEAM_LIMIT, sizeof *state->team_areas);
+    const size_t bytes = TEAM_LIMIT * sizeof *state->team_areas;
+    state->team_areas = engine()->align(CACHE_LINE, bytes);
     if (!state->team_areas) {
-        message_set(message, "the symmetric heap has no room for the %zu bytes in which teams meet",
-                    TEAM_LIMIT * sizeof *state->team_areas);
+        message_set(message, "the symmetric heap has no room for the %zu bytes in which teams meet", bytes);
         return -1;
     }
+    memset(state->team_areas, 0, bytes);
+    shmem_barrier_all(); /* nobody writes to another's before it is cleared */
     state->world = all_pes();
     state->shared = state->world ? sharing_pes() : NULL;
     if (!state->shared) {

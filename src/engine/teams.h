@@ -11,7 +11,8 @@ enum {
     TEAM_ROUNDS = 31,   /* of a dissemination: 2^31 members */
     TEAM_WORDS = 8,
     COLLECT_WORD = 6,   /* and the next: how much a member brings to a collect */
-    TEAM_MASK_WORDS = TEAM_LIMIT / 64
+    TEAM_MASK_WORDS = TEAM_LIMIT / 64,
+    CACHE_LINE = 64
 };
 
 /* A collective call as its arguments should be on all members; see symmetry.c. */
@@ -23,9 +24,10 @@ struct call {
 struct team_area {
     uint64_t arrived[TEAM_ROUNDS];
     uint64_t words[TEAM_WORDS]; /* written by this PE, read by the others */
-    uint64_t announced[2];      /* by the member before this one */
-    struct call calls[2];       /* of this PE */
-    uint64_t speaker;           /* on PE 0: the PE that explains a common failure, plus one */
+    /* In a cache line of their own, which else would go to and fro with what this PE writes beside them. */
+    _Alignas(CACHE_LINE) uint64_t announced[2]; /* by the member before this one */
+    _Alignas(CACHE_LINE) struct call calls[2];  /* of this PE */
+    uint64_t speaker; /* on PE 0: the PE that explains a common failure, plus one */
 };
 
 struct team {
@@ -34,6 +36,7 @@ struct team {
     int slot;           /* in the table of areas */
     uint64_t meetings;  /* how often its members have synchronised */
     uint64_t calls;     /* how many were announced */
+    uint64_t announced; /* the digest of the last one */
     uint64_t collects;
     uint64_t *next;     /* where the next member looks for announcements, by loads and stores; NULL: not reachable so */
     const int *members; /* numbers in the world, by number in the team */
