@@ -86,6 +86,7 @@ cdef inline Py_ssize_t check_pair(cnp.ndarray into, cnp.ndarray out_of, object s
 
 # ---- symmetric memory ------------------------------------------------------------------------------------------------
 
+@cython.freelist(16)
 cdef class SymmetricMemory:
     """One allocation in symmetric memory: what a symmetric array stands on.
 

@@ -106,6 +106,7 @@ cdef extern from "engine/engine.h" nogil:
         CALL_ALLTOALL, CALL_ALLTOALLS, CALL_REDUCE, CALL_SCAN, CALL_SPLIT
 
     void engine_announce(team *team, call_kind kind, const uint64_t *arguments)
+    void engine_expect(team *team)
     int engine_verify(team *team, message *message)
     bint engine_may_speak()
 

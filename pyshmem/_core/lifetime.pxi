@@ -253,21 +253,21 @@ cdef int free_dropped() except -1:
         meet_all()
         again = drops.again
         for i in range(drops.agreed_count):
-            release_after_barrier(drops.agreed[i])
+            release_after_barrier(find_allocation(drops.agreed[i]))
         if again:
             next_batch()
             meet_all()
     return 0
 
 
-cdef int release_after_barrier(uint64_t number) except -1:
-    """Free an allocation that all PEs have agreed on. Collective."""
-    cdef allocation *one = find_allocation(number)
+cdef int release_after_barrier(allocation *one) except -1:
+    """Free an allocation that all PEs have agreed on (NULL: it was freed before). Collective."""
     cdef char *address
     cdef int partition
+    cdef uint64_t number
     if one is NULL:
         return 0
-    address, partition = one.address, one.partition
+    address, partition, number = one.address, one.partition, one.number
     forget_allocation(one)
     if drop_counts:
         drop_counts.pop(number, None)
@@ -303,7 +303,7 @@ cdef class HeapBlock:
         meet_all()
         verify_symmetry(engine_team_world())
         for number in numbers:
-            release_after_barrier(number)
+            release_after_barrier(find_allocation(number))
 
 
 cdef int succeed_in_heap_blocks(uint64_t before, uint64_t after) except -1:

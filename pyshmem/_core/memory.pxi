@@ -85,6 +85,7 @@ cdef void *take(Py_ssize_t bytes, size_t alignment, long hints, int partition_id
         return shmem_partition_reserve(alignment if alignment else 16, bytes, partition_id)
     waiting = begin_waiting()
     address = take_from_engine(bytes, alignment, hints)
+    engine_expect(engine_team_world())
     end_waiting(waiting)
     return address
 
@@ -252,9 +253,9 @@ def free(mem):
     if memory.partition:
         meet_all()
         verify_symmetry(engine_team_world())
-        release_after_barrier(memory.number)
+        release_after_barrier(find_allocation(memory.number))    # other threads may have allocated meanwhile
     else:
-        release_after_barrier(memory.number)     # the engine's own free() meets the others first
+        release_after_barrier(one)               # the engine's own free() meets the others first
         verify_symmetry(engine_team_world())
 
 

@@ -139,6 +139,9 @@ enum { CALL_ARGUMENTS = 4 };
 /* Before a barrier (or synchronisation) of the team: tell the next member what is about to be done. */
 void engine_announce(struct team *team, enum call_kind kind, const uint64_t arguments[CALL_ARGUMENTS]);
 
+/* Directly after it, and before other work: what engine_verify looks at comes into the cache meanwhile. */
+void engine_expect(const struct team *team);
+
 /* After it: 0, or -1 with a message that names this PE, the one before it, and how their calls differ. */
 int engine_verify(struct team *team, struct message *message);
 
