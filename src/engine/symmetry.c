@@ -1,9 +1,9 @@
 /*
- * Are collective calls the same on all members of a team?  Each member puts a
- * digest of its call to the next one before a barrier that is there anyway, and
+ * Are collective calls the same on all members of a team?  Each member tells the
+ * next one a digest of its call before a barrier that is there anyway, and
  * compares after it: eight bytes more on the way, and a whole ring in which a
  * difference cannot hide.  Only where there is one are the calls fetched and
- * put into words.  Stands on teams.c.
+ * put into words.  Stands on teams.c, and on notices.c for PEs of one node.
  */
 #define _GNU_SOURCE
 #include "../state.h"
@@ -151,11 +151,19 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+/* By the member before this one: in the area of the team, or on the board. */
+static bool has_told(const struct team *team)
+{
+    const volatile uint64_t *area = team_area(team)->announced, *board = team->told;
+    uint64_t turn = team->calls % 2;
+    return (board && board[turn] == team->announced) || area[turn] == team->announced;
+}
+
 /* Engines complete puts in their barriers; one that does so a little later is not to be blamed on the program. */
-static bool arrives_late(const volatile uint64_t *announced, uint64_t expected)
+static bool tells_late(const struct team *team)
 {
     double end = now() + 0.5;
-    while (*announced != expected) {
+    while (!has_told(team)) {
         if (now() > end)
             return false;
         shmem_quiet();
@@ -164,17 +172,16 @@ static bool arrives_late(const volatile uint64_t *announced, uint64_t expected)
     return true;
 }
 
-void engine_expect(const struct team *team) { __builtin_prefetch(&team_area(team)->announced[team->calls % 2]); }
+void engine_expect(const struct team *team)
+{
+    __builtin_prefetch(&(team->told ? team->told : team_area(team)->announced)[team->calls % 2]);
+}
 
 int engine_verify(struct team *team, struct message *message)
 {
-    if (team->size == 1)
+    if (team->size == 1 || has_told(team) || tells_late(team))
         return 0;
-    struct team_area *area = team_area(team);
-    const volatile uint64_t *announced = &area->announced[team->calls % 2];
-    if (*announced == team->announced || arrives_late(announced, team->announced))
-        return 0;
-    describe(team, &area->calls[team->calls % 2], message);
+    describe(team, &team_area(team)->calls[team->calls % 2], message);
     return -1;
 }
 

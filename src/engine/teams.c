@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "../state.h"
 #include "collectives.h"
+#include "notices.h"
 #include "teams.h"
 #include "waits.h"
 
@@ -299,12 +300,14 @@ int teams_attach(struct message *message)
         message_set(message, "no ordinary memory for the lists of PEs");
         return -1;
     }
+    notices_open(state->world);
     return 0;
 }
 
 void teams_detach(void)
 {
     struct engine_state *state = &library.engine;
+    notices_close();
     engine_team_forget(state->shared);
     engine_team_forget(state->world);
     state->world = state->shared = NULL;

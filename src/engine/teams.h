@@ -39,6 +39,7 @@ struct team {
     uint64_t announced; /* the digest of the last one */
     uint64_t collects;
     uint64_t *next;     /* where the next member looks for announcements, by loads and stores; NULL: not reachable so */
+    uint64_t *told;     /* where the member before tells this one, if not in the area; see notices.c */
     const int *members; /* numbers in the world, by number in the team */
 #if ENGINE_HAS_TEAMS
     shmem_team_t native; /* SHMEM_TEAM_INVALID: the engine could not make this one */

@@ -42,10 +42,13 @@ def forbid(calls: list[str]) -> None:
 parser = argparse.ArgumentParser()
 parser.add_argument("--forbid", type=lambda text: text.split(","), default=[])
 parser.add_argument("--address-space", type=int)
+parser.add_argument("--locked-memory", type=int)
 parser.add_argument("program", nargs=argparse.REMAINDER)
 options = parser.parse_args()
 if options.address_space:
     resource.setrlimit(resource.RLIMIT_AS, (options.address_space, options.address_space))
+if options.locked_memory is not None:
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (options.locked_memory, options.locked_memory))
 if options.forbid:
     forbid(options.forbid)
 os.execv(sys.executable, [sys.executable, *options.program])

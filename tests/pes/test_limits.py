@@ -56,6 +56,22 @@ def test_forbidden_calls_matter_to_nobody_without_a_kind(program):
     assert output.count("not known") == 1, output  # the report, of the pages
 
 
+def test_no_memory_that_may_be_locked_is_no_matter(program):
+    """Nothing is locked here: populated pages can be moved, and only networks pin them."""
+    output = check_job(2, [RESTRICTED, "--locked-memory", "0", program], definition("size=4M:kind=DDR"))
+    assert output.count("right") == 2 and "warning:" not in output, output
+
+
+def test_largest_pages_fit_the_heap_and_only_the_kernel_can_refuse_them(program):
+    """Pages of 1 GiB, of which hardly any machine has some: where the heap lies is not the reason."""
+    result = run_job(2, [program], definition("size=1G:kind=DDR:policy=P:pgsize=1G"))
+    if Path("/sys/kernel/mm/hugepages/hugepages-1048576kB").exists():
+        assert result.status == 0 and result.output.count("right") == 2, result.output
+        assert "no multiple of such a page" not in result.output and "too few of them" in result.output, result.output
+    else:
+        assert result.status != 0 and "asks for pages of 1 GiB; this machine has 4 KiB" in result.output, result.output
+
+
 @pytest.mark.parametrize("size", ["8G", "2G"])  # more than the limit; or, where heaps are shared, with the views of all
 def test_address_space_that_is_too_small(program, size):
     limit = 6 << 30 if size == "8G" else 5 << 30
