@@ -17,7 +17,6 @@ import shutil
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -203,14 +202,9 @@ def take(steps: Iterable[Step], console: Console) -> None:
 def new_log(title: str) -> Path:
     """An empty log file for a step."""
     LOGS.mkdir(parents=True, exist_ok=True)
-    log = log_of(title)
+    log = LOGS / (re.sub(r"[^\w.-]+", "-", title).strip("-") + ".log")
     log.write_bytes(b"")
     return log
-
-
-def log_of(title: str) -> Path:
-    """Where the log of a step is."""
-    return LOGS / (re.sub(r"[^\w.-]+", "-", title).strip("-") + ".log")
 
 
 # --- Packages ----------------------------------------------------------------------------------
@@ -485,58 +479,23 @@ def run_tests(engine: Engine, options: argparse.Namespace, console: Console, out
     """Run pytest, showing its progress, and read the summary that it leaves."""
     summary = WORK / f"summary{engine.venv.name}.jsonl"
     summary.unlink(missing_ok=True)
-    environment = engine.environment(PYSHMEM_TEST_SUMMARY=str(summary))
+    title = f"tests for {outcome.name}"
     leave_out = [f"--leave-out={name}" for name in options.leave_out]
     colour = ["--color=yes"] if console.live else []
     command = [engine.tool("pytest"), "-v" if options.verbose else "-q", *colour, *leave_out, *options.pytest]
-    title = f"tests for {outcome.name}"
-    console.begin(title, streamed=True)
-    if options.pytest or "guest" in options.leave_out:
-        failures = [pytest_failure(command, title, environment, console)]
-    else:
-        failures = run_beside_guests(command, title, environment, console)
-    failures = [failure for failure in failures if failure]
-    console.end("FAILED" if failures else "")
-    read_summary(summary, outcome)
-    if failures:
-        outcome.failed = outcome.failed or 1
-        complain(BootstrapError("\n".join(failures)))
-
-
-def run_beside_guests(
-    command: Sequence[str], title: str, environment: Mapping[str, str], console: Console
-) -> list[str]:
-    """Run the tests in emulated machines beside the others: each leaves a core idle half of the time.
-
-    What they print follows at the end.
-    """
-    quiet = Console(live=False)
-    guests, failures = f"guest {title}", []
-
-    def run_guests() -> None:
-        failures.append(pytest_failure([*command, "-m", "guest"], guests, environment, quiet, show=False))
-
-    thread = threading.Thread(target=run_guests)
-    thread.start()
-    try:
-        failures.append(pytest_failure([*command, "-m", "not guest"], title, environment, console))
-    finally:
-        thread.join()
-    console.say(log_of(guests).read_text(errors="replace"))
-    return failures
-
-
-def pytest_failure(
-    command: Sequence[str], title: str, environment: Mapping[str, str], console: Console, show: bool = True
-) -> str:
-    """Run pytest; nothing, or that it failed and where its output is."""
     log = new_log(title)
+    console.begin(title, streamed=True)
+    status = 0
     try:
-        console.run(command, log, environment, show=show)
+        console.run(command, log, engine.environment(PYSHMEM_TEST_SUMMARY=str(summary)), show=True)
     except CommandError as error:
+        status = error.status
+    console.end("FAILED" if status else "")
+    read_summary(summary, outcome)
+    if status:
         # What failed has been shown as it ran, so its last lines are not shown again.
-        return f"pytest ended with status {error.status}\nfull log: {log}"
-    return ""
+        outcome.failed = outcome.failed or 1
+        complain(BootstrapError(f"pytest ended with status {status}\nfull log: {log}"))
 
 
 def read_summary(summary: Path, outcome: Outcome) -> None:
