@@ -231,7 +231,8 @@ bool huge_can_map_over(void *address, size_t page)
  */
 void huge_align_what_follows(size_t heap, size_t page, uintptr_t like)
 {
-    const size_t room = heap > 2 * page + ((size_t)64 << 20) ? (size_t)64 << 20 : heap / 2;
+    const size_t enough = (size_t)1 << 30; /* for the arenas of other threads, 128 MiB each */
+    const size_t room = heap / 2 < enough ? heap / 2 : enough;
     size_t small = (size_t)sysconf(_SC_PAGESIZE);
     char *lowest = mmap(NULL, heap, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (lowest == MAP_FAILED)
