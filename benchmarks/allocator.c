@@ -72,7 +72,7 @@ struct choice {
 
 static double time_heap(size_t live, const struct choice *choice)
 {
-    struct heap *heap = heap_create(heap_size);
+    struct heap *heap = heap_create(heap_size, 0);
     size_t *offset = malloc(live * sizeof *offset);
     for (size_t i = 0; i < live; i++)
         offset[i] = taken(heap, choice[i % PAIRS].size);
@@ -175,7 +175,7 @@ static void replay_free(struct replay *replay, size_t victim)
 
 static struct footprint replayed(const struct trace *trace)
 {
-    struct replay replay = {.heap = heap_create(heap_size),
+    struct replay replay = {.heap = heap_create(heap_size, 0),
                             .offset = malloc(trace->live * sizeof(size_t)),
                             .size = malloc(trace->live * sizeof(size_t))};
     uint64_t state = 88172645463325252;
@@ -223,7 +223,7 @@ static double record_bytes(size_t live, size_t spacing)
     size_t count = live * spacing, *offset = malloc(count * sizeof *offset);
     uint64_t state = 88172645463325252;
     size_t before = bytes_of_records();
-    struct heap *heap = heap_create(heap_size);
+    struct heap *heap = heap_create(heap_size, 0);
     for (size_t i = 0; i < count; i++)
         offset[i] = taken(heap, mixed_size(&state, 14));
     for (size_t i = 0; i < count; i++)

@@ -18,28 +18,57 @@
 #include <stdlib.h>
 
 /* Blocks that start at different offsets on different PEs would not be symmetric. */
-static int check_offsets(struct message *message)
+static int check_offsets(long *offset, long *largest, struct message *message)
 {
-    struct partition_state *state = &library.partitions;
-    long *offset = engine()->calloc(4, sizeof *offset);
-    int status = 0;
-    if (!offset) {
-        message_set(message, "the symmetric heap has no room to compare the places of partitions");
-        return -1;
-    }
+    const struct partition_state *state = &library.partitions;
     for (int i = 0; i < state->count; i++) {
-        offset[0] = state->partition[i].base - (char *)library.engine.team_areas;
-        offset[1] = -offset[0];
-        shmem_barrier_all();
-        engine_reduce(engine_team_world(), REDUCTION_MAX, ELEMENT_LONG, offset + 2, offset, 2);
-        if (offset[2] != -offset[3] && status == 0) {
+        offset[2 * i] = state->partition[i].base - (char *)library.engine.team_areas;
+        offset[2 * i + 1] = -offset[2 * i];
+    }
+    shmem_barrier_all();
+    engine_reduce(engine_team_world(), REDUCTION_MAX, ELEMENT_LONG, largest, offset, 2 * (size_t)state->count);
+    for (int i = 0; i < state->count; i++)
+        if (largest[2 * i] != -largest[2 * i + 1]) {
             message_set(message, "the heap of %s lies at addresses that differ between PEs by less than the page size of "
                                  "partition \"%s\"; ask for smaller pages", engine_vendor(),
                         state->partition[i].definition.name);
-            status = -1;
+            return -1;
         }
+    return 0;
+}
+
+/*
+ * What is aligned on one PE is on all up to the lowest bit in which the
+ * addresses of the block differ: any power of two on an engine with one address
+ * for all, 1 GiB or less on others.
+ */
+static void find_alignments(long *address, long *common)
+{
+    struct partition_state *state = &library.partitions;
+    for (int i = 0; i < state->count; i++) {
+        address[2 * i] = (long)(uintptr_t)state->partition[i].base;
+        address[2 * i + 1] = ~address[2 * i];
     }
-    engine()->free(offset);
+    shmem_barrier_all();
+    engine_reduce(engine_team_world(), REDUCTION_AND, ELEMENT_LONG, common, address, 2 * (size_t)state->count);
+    for (int i = 0; i < state->count; i++) {
+        size_t differing = ~(size_t)(common[2 * i] | common[2 * i + 1]); /* neither set on all PEs nor clear on all */
+        state->partition[i].alignment = differing ? differing & -differing : SIZE_MAX / 2 + 1;
+    }
+}
+
+static int compare_addresses(struct message *message)
+{
+    size_t words = 2 * (size_t)library.partitions.count;
+    long *work = engine()->calloc(2 * words, sizeof *work);
+    if (!work) {
+        message_set(message, "the symmetric heap has no room to compare the places of partitions");
+        return -1;
+    }
+    int status = check_offsets(work, work + words, message);
+    if (status == 0) /* which all PEs find alike */
+        find_alignments(work, work + words);
+    engine()->free(work);
     return status;
 }
 
@@ -50,10 +79,9 @@ int blocks_allocate(struct message *message)
     for (int i = 0; i < state->definitions.count; i++) {
         struct partition *partition = &state->partition[i];
         partition->definition = state->definitions.entry[i];
-        partition->alignment = preparation_alignment(&partition->definition);
         partition->block_bytes = preparation_block_bytes(&partition->definition);
         partition->page_size = placement_page_size();
-        partition->base = engine()->align(partition->alignment, partition->block_bytes);
+        partition->base = engine()->align(preparation_alignment(&partition->definition), partition->block_bytes);
         if (!partition->base) {
             message_set(message,
                         "the symmetric heap of %s has no room for partition %d \"%s\" of %s; the heap was asked to "
@@ -65,7 +93,7 @@ int blocks_allocate(struct message *message)
         }
         state->count = i + 1;
     }
-    return check_offsets(message);
+    return compare_addresses(message);
 }
 
 void blocks_join_fallbacks(void)
@@ -250,7 +278,7 @@ int blocks_place(struct message *message)
         struct partition *partition = &library.partitions.partition[i];
         if (place(partition, message) != 0)
             return -1;
-        partition->heap = heap_create(partition->definition.size);
+        partition->heap = heap_create(partition->definition.size, (uintptr_t)partition->base);
         if (!partition->heap) {
             message_set(message, "no memory for the records of partition \"%s\"", partition->definition.name);
             return -1;

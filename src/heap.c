@@ -37,7 +37,7 @@ enum { ALIGNMENT_TRIES = 64 };
 struct heap {
     struct records records;
     struct bins live, free;
-    size_t size, used, peak, live_count;
+    size_t size, origin, used, peak, live_count;
 };
 
 static inline struct block *at(const struct heap *heap, uint32_t index)
@@ -106,7 +106,7 @@ static void set_used(struct heap *heap, size_t used)
         heap->peak = used;
 }
 
-struct heap *heap_create(size_t size)
+struct heap *heap_create(size_t size, size_t origin)
 {
     struct heap *heap = size <= RECORDS_LARGEST_SIZE ? malloc(sizeof *heap) : NULL;
     if (heap == NULL)
@@ -118,6 +118,7 @@ struct heap *heap_create(size_t size)
     heap->live = (struct bins){.records = &heap->records};
     heap->free = (struct bins){.records = &heap->records, .by_size = true};
     heap->size = size;
+    heap->origin = origin;
     heap->used = heap->peak = heap->live_count = 0;
     at(heap, RING)->live = 1;
     if (size > 0)
@@ -134,14 +135,14 @@ void heap_destroy(struct heap *heap)
 }
 
 /* The bytes before the first aligned place in a block. */
-static inline size_t gap_before(size_t offset, size_t alignment)
+static inline size_t gap_before(const struct heap *heap, size_t offset, size_t alignment)
 {
-    return -offset & (alignment - 1);
+    return -(heap->origin + offset) & (alignment - 1);
 }
 
-static bool fits(const struct block *block, size_t size, size_t alignment)
+static bool fits(const struct heap *heap, const struct block *block, size_t size, size_t alignment)
 {
-    size_t gap = gap_before(block_offset(block), alignment), room = block_size(block);
+    size_t gap = gap_before(heap, block_offset(block), alignment), room = block_size(block);
     return gap <= room && size <= room - gap;
 }
 
@@ -151,7 +152,7 @@ static uint32_t find_fit(const struct heap *heap, size_t size, size_t alignment)
     struct key before = {size - 1, SIZE_MAX};
     for (int i = 0; i < ALIGNMENT_TRIES; i++) {
         uint32_t index = bins_above(&heap->free, before);
-        if (index == 0 || fits(at(heap, index), size, alignment))
+        if (index == 0 || fits(heap, at(heap, index), size, alignment))
             return index;
         before = key_of(at(heap, index));
     }
@@ -174,7 +175,7 @@ static uint32_t take_fit(struct heap *heap, size_t size, size_t alignment)
 static size_t carve(struct heap *heap, uint32_t index, size_t size, size_t alignment)
 {
     struct block *block = at(heap, index);
-    size_t start = block_offset(block), gap = gap_before(start, alignment), room = block_size(block) - gap;
+    size_t start = block_offset(block), gap = gap_before(heap, start, alignment), room = block_size(block) - gap;
     size_t taken = whole(size, room);
     if (room > taken)
         add_free(heap, index, start + gap + taken, room - taken);

@@ -31,12 +31,17 @@ struct heap_figures {
     size_t live;                           /* blocks */
 };
 
-struct heap *heap_create(size_t size);
+/*
+ * `origin` is the address of offset 0, a multiple of HEAP_ALIGNMENT.  Only as many
+ * of its low bits count as the greatest alignment that is asked for has: if PEs
+ * agree in those, they get the same offsets.
+ */
+struct heap *heap_create(size_t size, size_t origin);
 void heap_destroy(struct heap *heap);
 
 /*
- * Allocate `size` (> 0) bytes at a multiple of `alignment` (a power of two;
- * below HEAP_ALIGNMENT counts as that).  Returns the offset, or HEAP_NONE and
+ * Allocate `size` (> 0) bytes at an address that is a multiple of `alignment` (a
+ * power of two; below HEAP_ALIGNMENT counts as that).  Returns the offset, or HEAP_NONE and
  * the heap unchanged.  A single allocation of `largest_free` bytes succeeds.
  */
 size_t heap_allocate(struct heap *heap, size_t size, size_t alignment, enum heap_fault *fault);

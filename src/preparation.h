@@ -35,7 +35,7 @@ void preparation_undo(struct saved_environment *saved);
 /* The length of a partition's block, in whole pages. */
 size_t preparation_block_bytes(const struct definition *definition);
 
-/* How a partition's block is aligned: the largest alignment that its allocations can have. */
+/* How a partition's block is aligned. */
 size_t preparation_alignment(const struct definition *definition);
 
 #endif

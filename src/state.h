@@ -39,7 +39,7 @@ struct partition {
     size_t block_bytes;
     size_t page_size;    /* of the pages that are there */
     uint64_t huge_bytes; /* in huge pages, as the kernel said when they came */
-    size_t alignment; /* of the block: the largest that an allocation can have */
+    size_t alignment; /* the largest that an allocation can have, and the same on all PEs */
     struct heap *heap;
     struct nodeset nodes; /* as bound on this PE; empty: not bound */
     bool weighted;        /* INTERLEAVED, by the kernel's weights */

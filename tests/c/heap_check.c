@@ -118,7 +118,7 @@ static void resize(struct trace *trace, size_t i)
 static void random_trace(uint64_t seed, int steps)
 {
     struct trace *trace = calloc(1, sizeof *trace);
-    trace->heap = heap_create(BYTES);
+    trace->heap = heap_create(BYTES, 0);
     trace->memory = malloc(BYTES);
     trace->random = seed;
     for (int step = 0; step < steps; step++) {
@@ -147,7 +147,7 @@ static void random_trace(uint64_t seed, int steps)
 static void many_blocks(void)
 {
     enum { COUNT = 40000 };
-    struct heap *heap = heap_create((size_t)COUNT * 32);
+    struct heap *heap = heap_create((size_t)COUNT * 32, 0);
     enum heap_fault fault;
     for (size_t i = 0; i < COUNT; i++)
         CHECK(heap_allocate(heap, 20, 1, &fault) == i * 32);
@@ -163,7 +163,7 @@ static void many_blocks(void)
 
 static void enormous_requests(void)
 {
-    struct heap *heap = heap_create(1000);
+    struct heap *heap = heap_create(1000, 0);
     enum heap_fault fault;
     CHECK(heap_allocate(heap, 16, 1, &fault) == 0);
     for (size_t less = 0; less < 40; less++) {
@@ -181,7 +181,7 @@ static void enormous_requests(void)
 static void records_run_out(long mallocs)
 {
     mallocs_left = mallocs;
-    struct heap *heap = heap_create(1 << 20);
+    struct heap *heap = heap_create(1 << 20, 0);
     if (heap == NULL) {
         CHECK(mallocs < 2);
         return;

@@ -26,7 +26,7 @@ class Figures(ctypes.Structure):
 def library() -> ctypes.CDLL:
     lib = build("heap", ["heap.c", "bins.c", "tree.c", "records.c"])
     size, pointer = ctypes.c_size_t, ctypes.POINTER
-    lib.heap_create.restype, lib.heap_create.argtypes = ctypes.c_void_p, [size]
+    lib.heap_create.restype, lib.heap_create.argtypes = ctypes.c_void_p, [size, size]
     lib.heap_destroy.restype, lib.heap_destroy.argtypes = None, [ctypes.c_void_p]
     lib.heap_allocate.restype = size
     lib.heap_allocate.argtypes = [ctypes.c_void_p, size, size, pointer(ctypes.c_int)]
@@ -41,8 +41,8 @@ def library() -> ctypes.CDLL:
 class Heap:
     """One heap of the C library."""
 
-    def __init__(self, size: int):
-        self.handle = library().heap_create(size)
+    def __init__(self, size: int, origin: int = 0):
+        self.handle = library().heap_create(size, origin)
         assert self.handle
 
     def close(self):
@@ -81,6 +81,7 @@ class Model:
     """What is live: start -> size asked.  Gaps are worked out anew each time."""
 
     size: int
+    origin: int = 0
     live: dict[int, int] = field(default_factory=dict)
     peak: int = 0
 
@@ -106,8 +107,8 @@ class Model:
     def best(self, size: int, alignment: int) -> int:
         """Where best fit, lowest among the best, puts a block; NONE if nowhere."""
         step = max(alignment, GRAIN)
-        fits = [(end - start, -(-start // step) * step) for start, end in self.gaps
-                if -(-start // step) * step + size <= end]
+        aligned = [(start, end, start + -(self.origin + start) % step) for start, end in self.gaps]
+        fits = [(end - start, offset) for start, end, offset in aligned if offset + size <= end]
         return min(fits)[1] if fits else NONE
 
     def containing(self, offset: int) -> int | None:
@@ -133,10 +134,11 @@ ALIGNMENTS = st.one_of(
 class HeapMachine(RuleBasedStateMachine):
     """Two heaps in lock step, so that what one does depends on the calls alone, and the model."""
 
-    @initialize(size=st.one_of(st.integers(0, 100), st.integers(0, 20000), st.just(65536)))
-    def start(self, size):
-        self.heaps = [Heap(size), Heap(size)]
-        self.model = Model(size)
+    @initialize(size=st.one_of(st.integers(0, 100), st.integers(0, 20000), st.just(65536)),
+                origin=st.integers(0, 2**43).map(GRAIN.__mul__))
+    def start(self, size, origin):
+        self.heaps = [Heap(size, origin), Heap(size, origin)]
+        self.model = Model(size, origin)
 
     def both(self, name, *arguments):
         answers = [getattr(heap, name)(*arguments) for heap in self.heaps]
@@ -150,7 +152,7 @@ class HeapMachine(RuleBasedStateMachine):
         expected = self.model.best(size, alignment)
         assert self.both("allocate", size, alignment) == (expected, FULL if expected == NONE else OK)
         if expected != NONE:
-            assert expected % max(alignment, GRAIN) == 0 and expected + size <= self.model.size
+            assert (self.model.origin + expected) % max(alignment, GRAIN) == 0 and expected + size <= self.model.size
             self.model.add(expected, size)
 
     def check_free(self, offset):
@@ -268,7 +270,7 @@ def test_heap_of_nothing():
 
 
 def test_more_than_any_machine_has_is_refused():
-    assert not library().heap_create(2**48)
+    assert not library().heap_create(2**48, 0)
     Heap(2**48 - 1).close()
 
 
