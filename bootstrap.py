@@ -17,7 +17,6 @@ import shutil
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -203,14 +202,9 @@ def take(steps: Iterable[Step], console: Console) -> None:
 def new_log(title: str) -> Path:
     """An empty log file for a step."""
     LOGS.mkdir(parents=True, exist_ok=True)
-    log = log_of(title)
+    log = LOGS / (re.sub(r"[^\w.-]+", "-", title).strip("-") + ".log")
     log.write_bytes(b"")
     return log
-
-
-def log_of(title: str) -> Path:
-    """Where the log of a step is."""
-    return LOGS / (re.sub(r"[^\w.-]+", "-", title).strip("-") + ".log")
 
 
 # --- Packages ----------------------------------------------------------------------------------
@@ -481,62 +475,27 @@ def test_engine(engine: Engine, options: argparse.Namespace, console: Console) -
     return outcome
 
 
-# The emulated machines, in two halves of about the same length: each leaves a core idle.
-GUEST_HALVES = (["-m", "guest", "-k", "a2a-flat"], ["-m", "guest", "-k", "not a2a-flat"])
-NO_GUESTS = ["-m", "not guest"]
-
-
 def run_tests(engine: Engine, options: argparse.Namespace, console: Console, outcome: Outcome) -> None:
     """Run pytest, showing its progress, and read the summary that it leaves."""
     summary = WORK / f"summary{engine.venv.name}.jsonl"
     summary.unlink(missing_ok=True)
-    environment = engine.environment(PYSHMEM_TEST_SUMMARY=str(summary))
+    title = f"tests for {outcome.name}"
     leave_out = [f"--leave-out={name}" for name in options.leave_out]
     colour = ["--color=yes"] if console.live else []
     command = [engine.tool("pytest"), "-v" if options.verbose else "-q", *colour, *leave_out, *options.pytest]
-    whole = not options.pytest and GUEST not in options.leave_out
-    failures = run_guests(command, outcome.name, environment, console) if whole else []
-    title = f"tests for {outcome.name}"
-    console.begin(title, streamed=True)
-    failures += run_pytest([*command, *(NO_GUESTS if whole else [])], title, environment, console)
-    console.end("FAILED" if failures else "")
-    read_summary(summary, outcome)
-    if failures:
-        outcome.failed = outcome.failed or 1
-        complain(BootstrapError("\n".join(failures)))
-
-
-def run_guests(command: Sequence[str], name: str, environment: Mapping[str, str], console: Console) -> list[str]:
-    """Run the tests in emulated machines, two machines at a time; what they print follows when both are done."""
-    titles = [f"tests in emulated machines, {half}, for {name}" for half in ("first half", "second half")]
-    failures: list[str] = []
-
-    def run(title: str, half: Sequence[str]) -> None:
-        failures.extend(run_pytest([*command, *half], title, environment, Console(live=False), show=False))
-
-    console.begin(f"tests in emulated machines for {name}", streamed=True)
-    threads = [threading.Thread(target=run, args=pair) for pair in zip(titles, GUEST_HALVES, strict=True)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for title in titles:
-        console.say(log_of(title).read_text(errors="replace"))
-    console.end("FAILED" if failures else "")
-    return failures
-
-
-def run_pytest(
-    command: Sequence[str], title: str, environment: Mapping[str, str], console: Console, show: bool = True
-) -> list[str]:
-    """Run pytest; nothing, or that it failed and where its output is."""
     log = new_log(title)
+    console.begin(title, streamed=True)
+    status = 0
     try:
-        console.run(command, log, environment, show=show)
+        console.run(command, log, engine.environment(PYSHMEM_TEST_SUMMARY=str(summary)), show=True)
     except CommandError as error:
+        status = error.status
+    console.end("FAILED" if status else "")
+    read_summary(summary, outcome)
+    if status:
         # What failed has been shown as it ran, so its last lines are not shown again.
-        return [f"pytest ended with status {error.status}\nfull log: {log}"]
-    return []
+        outcome.failed = outcome.failed or 1
+        complain(BootstrapError(f"pytest ended with status {status}\nfull log: {log}"))
 
 
 def read_summary(summary: Path, outcome: Outcome) -> None:
