@@ -187,8 +187,10 @@ class Build(build_ext):
     def build_preload(self) -> None:
         """Compile the preload library: without the engine, since it is loaded into programs that have none."""
         library = self.library.with_name("libshmem_partition_preload.so")
-        self.compile(shlex.split(os.environ.get("CC", "cc")), library, [str(ROOT / "src/preload/preload.c")],
-                     f"-DLIBRARY=\"{self.library.name}\"", "-Wl,-rpath,$ORIGIN", f"-Wl,-soname,{library.name}", "-ldl")
+        sources = sorted(map(str, ROOT.glob("src/preload/*.c")))
+        self.compile(shlex.split(os.environ.get("CC", "cc")), library, sources,
+                     f"-DLIBRARY=\"{self.library.name}\"", "-Wl,-rpath,$ORIGIN", f"-Wl,-soname,{library.name}",
+                     f"-Wl,--version-script={ROOT / 'src/preload/mappings.map'}", "-ldl")
 
     def compile(self, compiler: list[str], library: Path, sources: list[str], *flags: str) -> None:
         """Compile a shared library, or end the build with what the compiler says."""

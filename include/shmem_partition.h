@@ -119,6 +119,7 @@ typedef struct shmem_partition_info {
     void *base;        /* on this PE */
     char moved_to[64]; /* the kind that shmem_partition_migrate() moved it to on this PE; empty: it did not */
     int weighted;      /* INTERLEAVED by the kernel's weights of the nodes, not evenly */
+    int placed_early;  /* its nodes were set as the engine mapped the heap, not only after the engine's start */
 } shmem_partition_info_t;
 
 int shmem_partition_id(const char *name);      /* -1: no partition has this name */

@@ -52,6 +52,7 @@ def _mine(counted: Sequence[Mapping[int | None, int]]) -> Record:
 
 def _placement(found: Mapping[int | None, int], record: Mapping[str, Any]) -> Record:
     return {"partition": record["id"], "bound": record["nodes"], "fell_back": record["fell_back"],
+            "placed": record["placed"],
             "nodes": {str(node): size for node, size in found.items() if node is not None},
             "absent": found.get(None, 0)}
 

@@ -127,6 +127,8 @@ class Partition:
     diverted = property(lambda self: int(self._record()["diverted"]), doc="Number of allocations that it took.")
     huge_bytes = property(lambda self: int(self._record()["huge_bytes"]), doc="Bytes in huge pages, seen at init.")
     moved_to = property(lambda self: str(self._record()["moved_to"]), doc="Where migrate() has put it here, or ''.")
+    placed = property(lambda self: str(self._record()["placed"]),
+                      doc="'early': its nodes were set as the heap was mapped; 'late': after that; '' if not bound.")
     fell_back = property(lambda self: bool(self._record()["fell_back"]), doc="PREFERRED, and the kind is absent here.")
 
     def placement(self, array: NDArray[Any] | None = None) -> dict[int | None, int]:

@@ -21,6 +21,7 @@ VARIABLE = "PYSHMEM_REPORT"
 FORMS = ("text", "dict", "json", "svg")
 SUFFIXES = (".json", ".svg")
 SHOWN = Path("1")  # not a file, but a table for people
+PLACED = {"early": "placed early, as the engine mapped its heap", "late": "placed late, after the engine had started"}
 HEADINGS = ("ID", "name", "size", "used", "peak", "largest free", "kind", "policy", "page", "nodes")
 
 _spread: dict[int, dict[int | None, tuple[int, int]]] = {}  # partition -> node -> least and most of any PE
@@ -62,6 +63,8 @@ def _notes(one: Partition, record: dict[str, Any]) -> list[str]:
         notes.append(f"{' ' * len(one.name)}  all PEs: {_describe_spread(_spread[one.id])}")
     if record["fell_back"]:
         notes.append(f"{' ' * len(one.name)}  no {record['kind']} on this node: PREFERRED fell back to DRAM")
+    if record["placed"]:
+        notes.append(f"{' ' * len(one.name)}  {PLACED[record['placed']]}")
     if record["weighted"]:
         notes.append(f"{' ' * len(one.name)}  interleaved by the kernel's weights of the nodes")
     if record["moved_to"]:

@@ -75,6 +75,12 @@ int agreement_reach(bool failed, struct message *message, int *pe)
     return -1;
 }
 
+bool agreement_all(bool yes)
+{
+    lowest(&(long){yes}, 1);
+    return library.agreement->all[0] == 1;
+}
+
 /* FNV-1a: equality of honest texts, not security. */
 static long text_hash(const char *text)
 {

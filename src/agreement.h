@@ -23,6 +23,9 @@ void agreement_close(void);
  */
 int agreement_reach(bool failed, struct message *message, int *pe);
 
+/* Collective.  Does every PE say yes? */
+bool agreement_all(bool yes);
+
 /*
  * Collective.  Is this text the same on all PEs?  If not, `message` says on each
  * PE that differs from PE 0 which line differs (-1 there, 0 on the others), and

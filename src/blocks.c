@@ -6,12 +6,11 @@
 #define _GNU_SOURCE
 #include "blocks.h"
 
-#include "choice.h"
-#include "huge.h"
+#include "early.h"
 #include "neighbours.h"
 #include "pages.h"
 #include "placement.h"
-#include "preparation.h"
+#include "registration.h"
 #include "state.h"
 
 #include <stdio.h>
@@ -76,12 +75,12 @@ int blocks_allocate(struct message *message)
 {
     struct partition_state *state = &library.partitions;
     char size[32];
+    registration_look();
+    if (early_allocate())
+        return compare_addresses(message);
     for (int i = 0; i < state->definitions.count; i++) {
         struct partition *partition = &state->partition[i];
-        partition->definition = state->definitions.entry[i];
-        partition->block_bytes = preparation_block_bytes(&partition->definition);
-        partition->page_size = placement_page_size();
-        partition->base = engine()->align(preparation_alignment(&partition->definition), partition->block_bytes);
+        partition->base = engine()->align(partition->alignment, partition->block_bytes);
         if (!partition->base) {
             message_set(message,
                         "the symmetric heap of %s has no room for partition %d \"%s\" of %s; the heap was asked to "
@@ -114,9 +113,8 @@ static void warn(const struct partition *partition, const char *reason, const ch
 }
 
 /* Over several kinds whose bandwidths are known, the kernel's weights, which follow bandwidth, say who gets how many. */
-static bool is_weighted(const struct partition *partition)
+static bool is_weighted(const struct partition *partition, const struct memory_table *table)
 {
-    const struct memory_table *table = library.partitions.table;
     if (partition->definition.policy != POLICY_INTERLEAVED || __builtin_popcount(partition->definition.kinds) < 2 ||
         !placement_has_weights())
         return false;
@@ -126,28 +124,46 @@ static bool is_weighted(const struct partition *partition)
     return true;
 }
 
-static int choose_nodes(struct partition *partition, const struct cpuset *cpus, struct message *message)
+int blocks_choose(struct partition *partition, const struct memory_table *table, const struct cpuset *cpus,
+                  struct choice *choice, struct message *message)
 {
-    struct choice choice;
-    if (choice_make(library.partitions.table, &partition->definition, cpus, &choice, message) != 0)
+    if (choice_make(table, &partition->definition, cpus, choice, message) != 0)
         return -1;
-    partition->nodes = choice.nodes;
-    partition->fell_back = choice.fell_back;
-    partition->weighted = is_weighted(partition);
-    if (choice.fell_back)
-        warn(partition, choice.why.text, choice.consequence);
+    partition->nodes = choice->nodes;
+    partition->fell_back = choice->fell_back;
+    partition->weighted = is_weighted(partition, table);
     return 0;
 }
 
 int blocks_choose_nodes(struct message *message)
 {
     struct cpuset cpus;
+    struct choice choice;
     if (placement_allowed_cpus(&cpus, message) != 0)
         return -1;
-    for (int i = 0; i < library.partitions.count; i++)
-        if (choose_nodes(&library.partitions.partition[i], &cpus, message) != 0)
+    for (int i = 0; i < library.partitions.count; i++) {
+        struct partition *partition = &library.partitions.partition[i];
+        if (blocks_choose(partition, library.partitions.table, &cpus, &choice, message) != 0)
             return -1;
+        if (choice.fell_back)
+            warn(partition, choice.why.text, choice.consequence);
+    }
     return 0;
+}
+
+/* What a registration has made present on the right nodes is no longer free there, and no longer wanted. */
+static size_t bytes_there(const struct partition *partition, const struct nodeset *nodes)
+{
+    uint64_t bytes[NODESET_BITS], absent;
+    struct message unused;
+    size_t there = 0;
+    if (!registration_seen() ||
+        placement_count(partition->base, partition->block_bytes, bytes, &absent, &unused) != 0)
+        return 0;
+    for (int node = 0; node < NODESET_BITS; node++)
+        if (nodeset_count(nodes) == 0 || nodeset_has(nodes, node))
+            there += bytes[node];
+    return there;
 }
 
 int blocks_check_capacity(struct message *message)
@@ -157,11 +173,13 @@ int blocks_check_capacity(struct message *message)
     for (int i = 0; i < state->count; i++) {
         const struct partition *partition = &state->partition[i];
         demand[i] = demand_for(&partition->definition, partition->block_bytes, placement_page_size(), &partition->nodes);
+        size_t there = demand[i].bytes ? bytes_there(partition, &demand[i].nodes) : 0;
+        demand[i].bytes -= there < demand[i].bytes ? there : demand[i].bytes;
     }
     return neighbours_check_capacity(demand, state->count, message);
 }
 
-static enum binding final_binding(const struct partition *partition)
+enum binding blocks_final_binding(const struct partition *partition)
 {
     switch (partition->definition.policy) {
     case POLICY_MANDATORY:
@@ -182,16 +200,64 @@ static uint64_t bytes_elsewhere(const struct partition *partition, const uint64_
     return elsewhere;
 }
 
+/* Over several nodes evenly, or nearly so: a node has at least half of its share (by weights, anything). */
+static bool is_spread(const struct partition *partition, const uint64_t *bytes)
+{
+    uint64_t share = partition->block_bytes / placement_page_size() / (uint64_t)nodeset_count(&partition->nodes);
+    for (int node = 0; node < NODESET_BITS; node++)
+        if (nodeset_has(&partition->nodes, node) &&
+            bytes[node] / placement_page_size() < (partition->weighted ? share > 0 : share / 2))
+            return false;
+    return true;
+}
+
+/* What a network has pinned, and where; the same for a warning. */
+static void say_pinned(const struct partition *partition, uint64_t elsewhere, struct message *message)
+{
+    char list[256], stray[32];
+    message_set(message,
+                "%s of this PE's pages are not where they belong (NUMA node %s) and cannot be moved: the network "
+                "registered the heap as %s started, which pins its pages; start the program with `pyshmem run --preload`, "
+                "so that they are placed before that",
+                elsewhere ? message_size(stray, elsewhere) : "some",
+                nodeset_text(&partition->nodes, list, sizeof list), engine_vendor());
+}
+
 static int say_elsewhere(const struct partition *partition, uint64_t elsewhere, struct message *message)
 {
+    const struct definition *definition = &partition->definition;
     char list[256], size[32], stray[32];
-    message_set(message,
-                "%s\npartition %d \"%s\" of %s does not fit into NUMA node %s: %s of this PE's pages went elsewhere, "
-                "with %d PE%s on the node; ask for less, start fewer PEs per node, or use policy=PREFERRED",
-                partition->definition.text, partition->definition.id, partition->definition.name,
-                message_size(size, partition->definition.size), nodeset_text(&partition->nodes, list, sizeof list),
-                message_size(stray, elsewhere), neighbours_count(), neighbours_count() == 1 ? "" : "s");
+    if (registration_seen() && !partition->early) {
+        struct message pinned;
+        say_pinned(partition, elsewhere, &pinned);
+        message_set(message, "%s\npartition %d \"%s\": %s", definition->text, definition->id, definition->name,
+                    pinned.text);
+    } else {
+        message_set(message,
+                    "%s\npartition %d \"%s\" of %s does not fit into NUMA node %s: %s of this PE's pages went elsewhere, "
+                    "with %d PE%s on the node; ask for less, start fewer PEs per node, or use policy=PREFERRED",
+                    definition->text, definition->id, definition->name, message_size(size, definition->size),
+                    nodeset_text(&partition->nodes, list, sizeof list), message_size(stray, elsewhere),
+                    neighbours_count(), neighbours_count() == 1 ? "" : "s");
+    }
     return -1;
+}
+
+enum binding blocks_first_binding(const struct partition *partition)
+{
+    return partition->definition.policy == POLICY_INTERLEAVED ? blocks_final_binding(partition) : BIND_PREFERRED;
+}
+
+/* Where the pages are, once those that lie elsewhere have been asked to move. */
+static int move_and_count(struct partition *partition, uint64_t *bytes, struct message *message)
+{
+    uint64_t absent;
+    if (placement_count(partition->base, partition->block_bytes, bytes, &absent, message) != 0)
+        return -1;
+    if (bytes_elsewhere(partition, bytes) == 0)
+        return 0;
+    placement_move(partition->base, partition->block_bytes, blocks_first_binding(partition), &partition->nodes);
+    return placement_count(partition->base, partition->block_bytes, bytes, &absent, message);
 }
 
 /*
@@ -202,20 +268,27 @@ static int say_elsewhere(const struct partition *partition, uint64_t elsewhere, 
 static int populate_mandatory(struct partition *partition, struct message *message)
 {
     uint64_t bytes[NODESET_BITS];
-    bool interleaved = partition->definition.policy == POLICY_INTERLEAVED;
-    enum binding first = interleaved ? final_binding(partition) : BIND_PREFERRED;
-    uint64_t absent;
-    if (placement_bind(partition->base, partition->block_bytes, first, &partition->nodes, message) != 0 ||
+    if (placement_bind(partition->base, partition->block_bytes, blocks_first_binding(partition), &partition->nodes,
+                       message) != 0 ||
         placement_populate(partition->base, partition->block_bytes, message) != 0 ||
-        placement_count(partition->base, partition->block_bytes, bytes, &absent, message) != 0)
+        move_and_count(partition, bytes, message) != 0)
         return -1;
-    if (bytes_elsewhere(partition, bytes) > 0) {
-        placement_move(partition->base, partition->block_bytes, first, &partition->nodes);
-        if (placement_count(partition->base, partition->block_bytes, bytes, &absent, message) != 0)
-            return -1;
-    }
     uint64_t elsewhere = bytes_elsewhere(partition, bytes);
-    return elsewhere > 0 ? say_elsewhere(partition, elsewhere, message) : 0;
+    bool misplaced = elsewhere > 0 || (partition->definition.policy == POLICY_INTERLEAVED && registration_seen() &&
+                                       !partition->early && !is_spread(partition, bytes));
+    return misplaced ? say_elsewhere(partition, elsewhere, message) : 0;
+}
+
+/* A PREFERRED one may have pages elsewhere, but not because nobody could have done anything about it. */
+static void warn_of_pinned(struct partition *partition)
+{
+    uint64_t bytes[NODESET_BITS];
+    struct message reason;
+    if (partition->early || !registration_seen() || move_and_count(partition, bytes, &reason) != 0 ||
+        bytes_elsewhere(partition, bytes) == 0)
+        return;
+    say_pinned(partition, bytes_elsewhere(partition, bytes), &reason);
+    warn(partition, reason.text, "being PREFERRED, it keeps them");
 }
 
 static bool populating(void)
@@ -228,13 +301,16 @@ static int place(struct partition *partition, struct message *message)
 {
     if (nodeset_count(&partition->nodes) == 0)
         return 0;
-    if (definition_is_mandatory(&partition->definition) && populating() && populate_mandatory(partition, message) != 0)
+    bool mandatory = definition_is_mandatory(&partition->definition);
+    if (mandatory && (populating() || registration_seen()) && populate_mandatory(partition, message) != 0)
         return -1;
+    if (!mandatory)
+        warn_of_pinned(partition);
     struct message reason;
-    if (placement_bind(partition->base, partition->block_bytes, final_binding(partition), &partition->nodes,
+    if (placement_bind(partition->base, partition->block_bytes, blocks_final_binding(partition), &partition->nodes,
                        &reason) == 0)
         return 0;
-    if (definition_is_mandatory(&partition->definition)) {
+    if (mandatory) {
         message_set(message, "%s\npartition %d \"%s\": %s", partition->definition.text, partition->definition.id,
                     partition->definition.name, reason.text);
         return -1;
@@ -253,11 +329,11 @@ int blocks_change_pages(struct message *message)
         struct partition *partition = &library.partitions.partition[i];
         /* The engine's allocator may have written here before the block was one, perhaps into a huge page that
            reaches into the next block and could only be moved as a whole. */
-        if (huge_pinned_bytes() == 0)
+        if (!registration_seen())
             placement_discard(partition->base, partition->block_bytes);
         if (!pages_special(&partition->definition))
             continue;
-        enum pages_result result = pages_put_under(partition, final_binding(partition), &reason);
+        enum pages_result result = pages_put_under(partition, blocks_final_binding(partition), &reason);
         if (result == PAGES_DONE) {
             partition->page_size = pages_unit(&partition->definition);
             partition->huge_bytes = pages_huge_bytes(partition);

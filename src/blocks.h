@@ -2,7 +2,19 @@
 #ifndef SHMEM_PARTITION_BLOCKS_H
 #define SHMEM_PARTITION_BLOCKS_H
 
+#include "choice.h"
 #include "message.h"
+#include "placement.h"
+#include "state.h"
+
+/* The nodes of a partition, and what follows from them, for a PE that may run on these CPUs.  Says nothing. */
+int blocks_choose(struct partition *partition, const struct memory_table *table, const struct cpuset *cpus,
+                  struct choice *choice, struct message *message);
+
+enum binding blocks_final_binding(const struct partition *partition);
+
+/* The policy under which pages come, before it is known that there is room for all of them. */
+enum binding blocks_first_binding(const struct partition *partition);
 
 /* Collective: one block of the engine's heap for every definition in the state. */
 int blocks_allocate(struct message *message);

@@ -11,7 +11,9 @@
 #define _GNU_SOURCE
 #include "pages.h"
 
+#include "agreement.h"
 #include "huge.h"
+#include "registration.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -59,8 +61,9 @@ int pages_exist(const struct definition *definition, struct message *message)
 static const char *reason_here(const struct partition *partition)
 {
     size_t unit = pages_unit(&partition->definition);
-    if (huge_pinned_bytes() > 0)
-        return "the network has registered and pinned the heap, so that no other pages can be put under it";
+    if (registration_seen())
+        return "the network has registered and pinned the heap, so that no other pages can be put under it (with `pyshmem "
+               "run --preload`, an engine whose heap is private memory gets them before)";
     if (!huge_can_map_over(partition->base, unit))
         return "the engine has mapped the block at an address that is no multiple of such a page";
     for (int pe = 0; pe < library.engine.n_pes; pe++) {
@@ -184,8 +187,31 @@ static int exchange(struct partition *partition, int file, struct message *messa
     return status;
 }
 
+void pages_put_under_early(struct partition *partition, enum binding binding)
+{
+    struct message unused;
+    if (!pages_special(&partition->definition) || huge_is_shared(partition->base))
+        return;
+    if (partition->definition.transparent_huge) {
+        huge_advise(partition->base, partition->block_bytes);
+        return;
+    }
+    int file = make_file(partition, binding, &unused);
+    if (file < 0)
+        return;
+    (void)huge_map_over(partition->base, partition->block_bytes, file, &unused);
+    close(file);
+}
+
+static bool has_its_pages(const struct partition *partition)
+{
+    return pages_huge_bytes(partition) >= partition->block_bytes;
+}
+
 enum pages_result pages_put_under(struct partition *partition, enum binding binding, struct message *message)
 {
+    if (agreement_all(has_its_pages(partition)))
+        return PAGES_DONE;
     const char *against = reason_against(partition);
     struct message cause;
     int file = -1, status = -1;
@@ -198,8 +224,10 @@ enum pages_result pages_put_under(struct partition *partition, enum binding bind
     if (status != 0)
         pages_complain_short(&partition->definition, partition->block_bytes, &partition->nodes, cause.text, message);
     int exchanged = exchange(partition, file, message);
-    if (file >= 0)
+    if (file >= 0) {
         close(file);
+        partition->early = false;
+    }
     return exchanged != 0 ? PAGES_BROKEN : status != 0 ? PAGES_REFUSED : PAGES_DONE;
 }
 

@@ -37,6 +37,12 @@ enum pages_result {
  */
 enum pages_result pages_put_under(struct partition *partition, enum binding binding, struct message *message);
 
+/*
+ * The same as the engine maps its heap, where no other PE will look at it in a
+ * mapping of its own.  What fails is tried again, and told, by the former.
+ */
+void pages_put_under_early(struct partition *partition, enum binding binding);
+
 /* How many bytes of the block lie in huge pages, as the kernel says. */
 uint64_t pages_huge_bytes(const struct partition *partition);
 

@@ -8,6 +8,7 @@
 
 #include "agreement.h"
 #include "blocks.h"
+#include "early.h"
 #include "neighbours.h"
 #include "preparation.h"
 #include "report.h"
@@ -126,7 +127,9 @@ static int prepare(struct saved_environment *saved, struct message *message)
 static int start_engine(int requested, int *provided, struct message *message)
 {
     engine_correct_environment();
-    if (engine()->init_thread(requested, provided) != 0) {
+    int status = engine()->init_thread(requested, provided);
+    early_watch_no_more();
+    if (status != 0) {
         message_set(message, "%s did not start with thread level %d", engine_vendor(), requested);
         return -1;
     }

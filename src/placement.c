@@ -23,6 +23,7 @@
 
 /* From linux/mempolicy.h, which older systems lack the newest of. */
 enum {
+    POLICY_MODE_DEFAULT = 0,
     POLICY_MODE_PREFERRED = 1,
     POLICY_MODE_BIND = 2,
     POLICY_MODE_INTERLEAVE = 3,
@@ -97,6 +98,11 @@ int placement_bind(void *address, size_t size, enum binding binding, const struc
     return -1;
 }
 
+void placement_unbind(void *address, size_t size)
+{
+    (void)set_policy(address, size, POLICY_MODE_DEFAULT, &(struct nodeset){0}, 0);
+}
+
 void placement_move(void *address, size_t size, enum binding binding, const struct nodeset *nodes)
 {
     /* What did not move is seen when the pages are counted, so the status says nothing more. */
@@ -134,6 +140,21 @@ int placement_populate(void *address, size_t size, struct message *message)
                          "shared memory (df /dev/shm), is full",
                 message_size(text, size), strerror(errno));
     return -1;
+}
+
+bool placement_is_present(const void *address, size_t size)
+{
+    size_t page = placement_page_size(), pages = size / page;
+    unsigned char *start = (unsigned char *)((uintptr_t)address & ~(uintptr_t)(page - 1)), resident[PLACEMENT_BATCH];
+    for (size_t done = 0; done < pages; done += PLACEMENT_BATCH) {
+        size_t now = pages - done < PLACEMENT_BATCH ? pages - done : PLACEMENT_BATCH;
+        if (mincore(start + done * page, now * page, resident) != 0)
+            return false;
+        for (size_t i = 0; i < now; i++)
+            if (!(resident[i] & 1))
+                return false;
+    }
+    return true;
 }
 
 /* A page that only another process has touched is not in our page table: reading it maps what is there already. */

@@ -33,6 +33,9 @@ bool placement_has_weights(void);
 int placement_bind(void *address, size_t size, enum binding binding, const struct nodeset *nodes,
                    struct message *message);
 
+/* Take the policy back: pages come wherever the process's others do. */
+void placement_unbind(void *address, size_t size);
+
 /* Ask the kernel to move pages that lie elsewhere to where the policy wants them; what cannot move stays. */
 void placement_move(void *address, size_t size, enum binding binding, const struct nodeset *nodes);
 
@@ -51,6 +54,9 @@ int placement_populate(void *address, size_t size, struct message *message);
  * present.  Returns 0, or -1 with a message.
  */
 int placement_count(const void *address, size_t size, uint64_t *bytes, uint64_t *absent, struct message *message);
+
+/* Is every page of the range there, touched by this process or, in shared memory, by another? */
+bool placement_is_present(const void *address, size_t size);
 
 enum { PLACEMENT_BATCH = 1024 };
 

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "preparation.h"
 
+#include "early.h"
 #include "huge.h"
 #include "pages.h"
 #include "placement.h"
@@ -173,13 +174,37 @@ int preparation_check(const struct definitions *definitions, const struct room *
     return check_heap(definitions, *bytes, room, message);
 }
 
-static int check_populate(struct message *message)
+/* A variable that is 0 or 1; `meaning` says what these mean. */
+static int check_switch(const char *name, const char *meaning, struct message *message)
 {
-    const char *text = getenv("PYSHMEM_POPULATE");
+    const char *text = getenv(name);
     if (!text || strcmp(text, "") == 0 || strcmp(text, "0") == 0 || strcmp(text, "1") == 0)
         return 0;
-    message_set(message, "PYSHMEM_POPULATE is 0 (pages come when they are touched) or 1 (at init, the default)");
+    message_set(message, "%s is %s", name, meaning);
     return -1;
+}
+
+static int check_switches(struct message *message)
+{
+    return check_switch("PYSHMEM_POPULATE", "0 (pages come when they are touched) or 1 (at init, the default)",
+                        message) != 0 ||
+                   check_switch("PYSHMEM_EARLY",
+                                "0 (partitions are placed when OpenSHMEM has started) or 1 (already as it maps its heap, "
+                                "where the library is preloaded; the default)", message) != 0
+               ? -1
+               : 0;
+}
+
+static void describe_partitions(void)
+{
+    struct partition_state *state = &library.partitions;
+    for (int i = 0; i < state->definitions.count; i++) {
+        struct partition *partition = &state->partition[i];
+        partition->definition = state->definitions.entry[i];
+        partition->alignment = preparation_alignment(&partition->definition);
+        partition->block_bytes = preparation_block_bytes(&partition->definition);
+        partition->page_size = placement_page_size();
+    }
 }
 
 int preparation_do(struct saved_environment *saved, struct message *message)
@@ -187,15 +212,27 @@ int preparation_do(struct saved_environment *saved, struct message *message)
     struct partition_state *state = &library.partitions;
     const struct definitions *definitions = &state->definitions;
     size_t bytes;
+    bool early = false;
     struct room room = placement_room();
     if (preparation_read(&state->definitions, state->program, state->program_count, message) != 0 ||
         rules_read(&state->rules, getenv("SHMEM_PARTITION_RULES"), definitions, message) != 0 ||
-        check_populate(message) != 0 || preparation_check(definitions, &room, true, &bytes, message) != 0 ||
-        check_address_space(bytes, message) != 0)
+        check_switches(message) != 0 || preparation_check(definitions, &room, true, &bytes, message) != 0)
+        return -1;
+    describe_partitions();
+    if (early_is_possible()) {
+        early = true;
+        bytes += early_room();
+    }
+    if (check_address_space(bytes, message) != 0)
         return -1;
     if (bytes == 0)
         return 0;
+    state->heap_bytes = bytes;
     if (largest_page(definitions) > placement_page_size())
         huge_align_what_follows(bytes, largest_page(definitions), engine_heap_address());
-    return set_heap_size(bytes, saved, message);
+    if (set_heap_size(bytes, saved, message) != 0)
+        return -1;
+    if (early)
+        early_watch();
+    return 0;
 }

@@ -82,6 +82,7 @@ int shmem_partition_query(int partition_id, shmem_partition_info_t *info)
     info->diverted = partition->diverted;
     info->base = partition->base;
     info->weighted = partition->weighted;
+    info->placed_early = partition->early;
     if (partition->moved_to)
         kinds_text(partition->moved_to, info->moved_to, sizeof info->moved_to);
     return 0;

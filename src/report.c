@@ -44,9 +44,10 @@ static void print_partition(FILE *file, const struct partition *partition)
     char size[32], peak[32];
     if (shmem_partition_query(partition->definition.id, &info) != 0)
         return;
-    fprintf(file, "partition %d \"%s\": %s, peak %s, %s%s%s%s%s\n", info.id, info.name, message_size(size, info.size),
+    fprintf(file, "partition %d \"%s\": %s, peak %s, %s%s%s%s%s%s\n", info.id, info.name, message_size(size, info.size),
             message_size(peak, info.peak), info.kind, info.policy[0] ? " " : "", info.policy,
-            info.nodes[0] ? " on node " : "", info.nodes);
+            info.nodes[0] ? " on node " : "", info.nodes,
+            !info.nodes[0] ? "" : info.placed_early ? ", placed early" : ", placed late");
     print_pages(file, &info);
 }
 

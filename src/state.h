@@ -33,6 +33,11 @@ struct neighbours_state { /* neighbours.c */
     int leader, last, count;
 };
 
+struct early_state { /* early.c */
+    char *heap;   /* the engine's, as it was mapped; NULL: not seen */
+    size_t bytes;
+};
+
 struct partition {
     struct definition definition;
     char *base; /* symmetric: one block of the engine's heap */
@@ -42,6 +47,7 @@ struct partition {
     size_t alignment; /* the largest that an allocation can have, and the same on all PEs */
     struct heap *heap;
     struct nodeset nodes; /* as bound on this PE; empty: not bound */
+    bool early;           /* bound as the engine mapped its heap, and not only after it had started */
     bool weighted;        /* INTERLEAVED, by the kernel's weights */
     bool fell_back;       /* PREFERRED, and the kind is absent */
     struct partition *fallback; /* takes what does not fit; NULL: none */
@@ -63,6 +69,8 @@ struct partition_state { /* partition.c */
     int program_count;
     struct definitions definitions;
     struct rules rules;
+    size_t heap_bytes; /* what the engine was asked for */
+    bool registered;   /* and a network has its pages; registration.c */
     int count;
     struct partition partition[PARTITION_LIMIT]; /* in the order of IDs */
     struct memory_table *table;                  /* of this node; NULL without partitions */
@@ -83,6 +91,7 @@ struct library {
     struct engine_state engine;
     struct agreement *agreement; /* symmetric; agreement.c */
     struct neighbours_state neighbours;
+    struct early_state early;
     struct partition_state partitions;
     struct interruption_state interruption;
 };

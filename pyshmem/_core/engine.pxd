@@ -261,7 +261,7 @@ cdef extern from "shmem_partition.h" nogil:
         int transparent
         void *base
         char moved_to[64]
-        int weighted
+        int weighted, placed_early
 
     ctypedef struct shmem_partition_migration_t:
         uint64_t moved, there, absent, shared, full, pinned

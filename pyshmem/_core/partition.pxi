@@ -19,6 +19,7 @@ def partition_records():
             "fallback": info.fallback.decode(), "diverted": info.diverted, "huge_bytes": info.huge_bytes,
             "transparent": bool(info.transparent), "base": <uintptr_t>info.base,
             "moved_to": info.moved_to.decode(), "weighted": bool(info.weighted),
+            "placed": ("early" if info.placed_early else "late") if info.nodes[0] else "",
         })
     return records
 

@@ -133,7 +133,7 @@ def test_rules_send_allocations_by_size_and_site(ruled):
     assert re.findall(r'rule \d "(.*)": decided on (\d+)', result.output) == [
         ("site=libasks.so,size>4K:3", "1"), ("size>=64K:bound", "1"), ("size<200:preferred", "1"),
         ("site=ruled,size<=300:2", "2")]
-    assert re.search(r'partition 2 "bound": 8 MiB, peak 64 KiB, NODES MANDATORY on node 0\n'
+    assert re.search(r'partition 2 "bound": 8 MiB, peak 64 KiB, NODES MANDATORY on node 0, placed early\n'
                      r"  pages of PE 0: node 0 8 MiB, not present 0 bytes", result.output), result.output
 
 
