@@ -9,6 +9,7 @@ from typing import Any
 
 from pyshmem._core import binding
 
+PLACEMENT = "early with `pyshmem run --preload`, else late"
 PACKAGE = Path(__file__).resolve().parent
 
 
@@ -19,14 +20,15 @@ def build_info() -> dict[str, Any]:
     -------
     dict
         ``engine``, ``engine_version``, ``specification`` (what the engine's header says), ``oshcc`` (None if built
-        by pkg-config), ``hwloc``, ``compiler``, ``flags``, ``features`` (what was found in the engine) and
+        by pkg-config), ``hwloc``, ``compiler``, ``flags``, ``features`` (what was found in the engine),
+        ``placement`` (of partitions: before or after a network can register the engine's heap) and
         ``functions``: for each function of OpenSHMEM 1.6 whether it is the engine's own (``"native"``), made by
         pyshmem on what the engine has (``"supplied"``), or put right (``"corrected"``).
     """
     record: dict[str, Any] = json.loads((PACKAGE / "build_record.json").read_text())
     for name in binding.corrected_functions():
         record["functions"][name] = "corrected"
-    return {"engine": binding.engine_name(), **record}
+    return {"engine": binding.engine_name(), **record, "placement": PLACEMENT}
 
 
 def rows() -> list[tuple[str, str]]:

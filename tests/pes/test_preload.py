@@ -70,6 +70,23 @@ def test_partition_1_takes_all_allocations(app, arguments):
     assert result.output.count("child is fine") == (2 if arguments == ["children"] else 0)
 
 
+OPEN_MPI = [{"OMPI_MCA_sshmem": "ucx"}, {"OMPI_MCA_sshmem": "sysv"}, {"OMPI_MCA_sshmem": "mmap"},
+            {"OMPI_MCA_sshmem": "mmap", "OMPI_MCA_sshmem_mmap_anonymous": "0"}]
+SANDIA = [{"SHMEM_SYMMETRIC_HEAP_USE_MALLOC": "1"}, {"SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES": "1"}]
+
+
+@pytest.mark.parametrize("heap", OPEN_MPI if "Open MPI" in pyshmem.build_info()["engine"] else SANDIA)
+def test_placement_is_early_however_the_engine_makes_its_heap(app, heap):
+    result = preloaded([app], FIRST | heap | {"PYSHMEM_REPORT": "1"})
+    assert result.status == 0 and result.output.count("on node 0, placed early") == 1, result.output
+    assert bindings(result.output) == {(pe, what): (PAGES, MPOL_BIND, 1) for pe in (0, 1) for what in HOW}
+
+
+def test_placement_is_late_if_early_is_turned_off(app):
+    result = preloaded([app], FIRST | {"PYSHMEM_REPORT": "1", "PYSHMEM_EARLY": "0"})
+    assert result.status == 0 and result.output.count("on node 0, placed late") == 1, result.output
+
+
 def test_without_definitions_nothing_changes(app):
     size = {"SHMEM_SYMMETRIC_SIZE": "96M"}
     plain, result = check_job(2, [app], size), preloaded([app], size)
@@ -186,9 +203,9 @@ def test_profilers_before_and_behind(app, build, environment):
 def test_python_programs_are_served_once(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import pyshmem as shmem\nshmem.init()\na = shmem.ones(9)\n"
-                       "print('partition', shmem.partitions()[0].id, a.sum())\n")
+                       "print('partition', shmem.partitions()[0].id, a.sum(), shmem.partitions()[0].placed)\n")
     result = preloaded([str(program)], FIRST)
-    assert result.status == 0 and result.output.count("partition 1 9.0") == 2, result.output
+    assert result.status == 0 and result.output.count("partition 1 9.0 early") == 2, result.output
 
 
 def test_other_processes_do_not_notice():
