@@ -1,4 +1,4 @@
-"""A network that pins the heap as the engine starts: early placement gets ahead of it, late placement says that it cannot.
+"""A network that pins the heap as the engine starts: early placement is there before it, late placement says it cannot.
 
 The network is ``pins.c``; Open MPI gets the heap by mmap here, since Linux 6.1 has no long-term pins of SysV segments.
 """
