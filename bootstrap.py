@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -202,9 +203,14 @@ def take(steps: Iterable[Step], console: Console) -> None:
 def new_log(title: str) -> Path:
     """An empty log file for a step."""
     LOGS.mkdir(parents=True, exist_ok=True)
-    log = LOGS / (re.sub(r"[^\w.-]+", "-", title).strip("-") + ".log")
+    log = log_of(title)
     log.write_bytes(b"")
     return log
+
+
+def log_of(title: str) -> Path:
+    """Where the log of a step is."""
+    return LOGS / (re.sub(r"[^\w.-]+", "-", title).strip("-") + ".log")
 
 
 # --- Packages ----------------------------------------------------------------------------------
@@ -475,27 +481,63 @@ def test_engine(engine: Engine, options: argparse.Namespace, console: Console) -
     return outcome
 
 
+# An emulated machine leaves half a core idle, which is enough for what starts no PEs.
+BESIDE = (("tests in emulated machines", ["-m", "guest"]), ("tests without PEs", ["tests/unit"]))
+THE_REST = ["tests/pes", "tests/knl_guest", "-m", "not guest"]
+
+
 def run_tests(engine: Engine, options: argparse.Namespace, console: Console, outcome: Outcome) -> None:
     """Run pytest, showing its progress, and read the summary that it leaves."""
     summary = WORK / f"summary{engine.venv.name}.jsonl"
     summary.unlink(missing_ok=True)
-    title = f"tests for {outcome.name}"
+    environment = engine.environment(PYSHMEM_TEST_SUMMARY=str(summary))
     leave_out = [f"--leave-out={name}" for name in options.leave_out]
     colour = ["--color=yes"] if console.live else []
     command = [engine.tool("pytest"), "-v" if options.verbose else "-q", *colour, *leave_out, *options.pytest]
-    log = new_log(title)
+    whole = not options.pytest and GUEST not in options.leave_out
+    failures = run_beside(command, outcome.name, environment, console) if whole else []
+    title = f"tests for {outcome.name}"
     console.begin(title, streamed=True)
-    status = 0
-    try:
-        console.run(command, log, engine.environment(PYSHMEM_TEST_SUMMARY=str(summary)), show=True)
-    except CommandError as error:
-        status = error.status
-    console.end("FAILED" if status else "")
+    failures += run_pytest([*command, *(THE_REST if whole else [])], title, environment, console)
+    console.end("FAILED" if failures else "")
     read_summary(summary, outcome)
-    if status:
-        # What failed has been shown as it ran, so its last lines are not shown again.
+    if failures:
         outcome.failed = outcome.failed or 1
-        complain(BootstrapError(f"pytest ended with status {status}\nfull log: {log}"))
+        complain(BootstrapError("\n".join(failures)))
+
+
+def run_beside(command: Sequence[str], name: str, environment: Mapping[str, str], console: Console) -> list[str]:
+    """Run what can run at the same time; what it prints follows when all is done."""
+    failures: list[str] = []
+    titles = [f"{what} for {name}" for what, _ in BESIDE]
+
+    def run(title: str, chosen: Sequence[str]) -> None:
+        failures.extend(run_pytest([*command, *chosen], title, environment, Console(live=False), show=False))
+
+    console.begin(f"{' and '.join(what for what, _ in BESIDE)} for {name}", streamed=True)
+    threads = [threading.Thread(target=run, args=(title, chosen))
+               for title, (_, chosen) in zip(titles, BESIDE, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for title in titles:
+        console.say(log_of(title).read_text(errors="replace"))
+    console.end("FAILED" if failures else "")
+    return failures
+
+
+def run_pytest(
+    command: Sequence[str], title: str, environment: Mapping[str, str], console: Console, show: bool = True
+) -> list[str]:
+    """Run pytest; nothing, or that it failed and where its output is."""
+    log = new_log(title)
+    try:
+        console.run(command, log, environment, show=show)
+    except CommandError as error:
+        # What failed has been shown as it ran, so its last lines are not shown again.
+        return [f"pytest ended with status {error.status}\nfull log: {log}"]
+    return []
 
 
 def read_summary(summary: Path, outcome: Outcome) -> None:
