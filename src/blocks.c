@@ -320,6 +320,12 @@ static int place(struct partition *partition, struct message *message)
     return 0;
 }
 
+/* Transparent pages may have come by themselves, and anywhere. */
+static bool came_early(const struct partition *partition)
+{
+    return !partition->definition.transparent_huge && pages_in_place(partition);
+}
+
 /* Every PE comes here for every partition that asks, whatever has failed before, since the PEs of a node meet. */
 int blocks_change_pages(struct message *message)
 {
@@ -329,7 +335,7 @@ int blocks_change_pages(struct message *message)
         struct partition *partition = &library.partitions.partition[i];
         /* The engine's allocator may have written here before the block was one, perhaps into a huge page that
            reaches into the next block and could only be moved as a whole. */
-        if (!registration_seen())
+        if (!registration_seen() && !came_early(partition))
             placement_discard(partition->base, partition->block_bytes);
         if (!pages_special(&partition->definition))
             continue;

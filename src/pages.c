@@ -148,6 +148,14 @@ static int make_file(const struct partition *partition, enum binding binding, st
     return -1;
 }
 
+/* The pages are there already; populating enters them into this mapping, in which the kernel counts them. */
+static int map_here(const struct partition *partition, int file, struct message *message)
+{
+    return huge_map_over(partition->base, partition->block_bytes, file, message) == 0
+               ? placement_populate(partition->base, partition->block_bytes, message)
+               : -1;
+}
+
 /* The pages of the other PEs, where this one looks at them. */
 static int map_peers(const struct partition *partition, const struct offer *offers, struct message *message)
 {
@@ -177,7 +185,7 @@ static int exchange(struct partition *partition, int file, struct message *messa
         message_set(message, "the symmetric heap has no room to exchange huge pages");
         return -1;
     }
-    int status = file < 0 ? 0 : huge_map_over(partition->base, partition->block_bytes, file, message);
+    int status = file < 0 ? 0 : map_here(partition, file, message);
     *offer = (struct offer){.process = getpid(), .descriptor = status == 0 ? file : -1};
     shmem_barrier_all();
     if (map_peers(partition, offer, message) != 0)
@@ -199,18 +207,19 @@ void pages_put_under_early(struct partition *partition, enum binding binding)
     int file = make_file(partition, binding, &unused);
     if (file < 0)
         return;
-    (void)huge_map_over(partition->base, partition->block_bytes, file, &unused);
+    (void)map_here(partition, file, &unused);
     close(file);
 }
 
-static bool has_its_pages(const struct partition *partition)
+bool pages_in_place(const struct partition *partition)
 {
-    return pages_huge_bytes(partition) >= partition->block_bytes;
+    return partition->early && pages_special(&partition->definition) &&
+           pages_huge_bytes(partition) >= partition->block_bytes;
 }
 
 enum pages_result pages_put_under(struct partition *partition, enum binding binding, struct message *message)
 {
-    if (agreement_all(has_its_pages(partition)))
+    if (agreement_all(pages_in_place(partition)))
         return PAGES_DONE;
     const char *against = reason_against(partition);
     struct message cause;

@@ -43,6 +43,12 @@ enum pages_result pages_put_under(struct partition *partition, enum binding bind
  */
 void pages_put_under_early(struct partition *partition, enum binding binding);
 
+/*
+ * Has early placement put the pages under the whole block, and did these have to be others than base pages?  An
+ * engine may have taken huge pages for its heap by itself, but anywhere.
+ */
+bool pages_in_place(const struct partition *partition);
+
 /* How many bytes of the block lie in huge pages, as the kernel says. */
 uint64_t pages_huge_bytes(const struct partition *partition);
 
