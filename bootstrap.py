@@ -481,9 +481,10 @@ def test_engine(engine: Engine, options: argparse.Namespace, console: Console) -
     return outcome
 
 
-# An emulated machine leaves half a core idle, which is enough for what starts no PEs.
-BESIDE = (("tests in emulated machines", ["-m", "guest"]), ("tests without PEs", ["tests/unit"]))
-THE_REST = ["tests/pes", "tests/knl_guest", "-m", "not guest"]
+# An emulated machine leaves half a core idle, which is enough for what compiles more than it communicates.
+BESIDE = (("tests in emulated machines", ["-m", "guest"]),
+          ("tests with few PEs", ["tests/unit", "tests/pes/test_extension.py"]))
+THE_REST = ["tests/pes", "--ignore=tests/pes/test_extension.py", "tests/knl_guest", "-m", "not guest"]
 
 
 def run_tests(engine: Engine, options: argparse.Namespace, console: Console, outcome: Outcome) -> None:

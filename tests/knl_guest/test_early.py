@@ -48,12 +48,8 @@ def test_early_placement_gets_ahead_of_the_network(machine: Machine):
                          "liked": {"1": 8 * PAGES_PER_MIB}}
 
 
-@pytest.mark.parametrize("definition, how", [
-    ("size=24M:kind=FASTMEM", pinning(preload_library(), PYSHMEM_EARLY="0")),
-    ("size=24M:kind=NODES(0-1):policy=I", pinning()),
-])
-def test_late_placement_of_pinned_pages_is_an_error(machine: Machine, definition: str, how: dict[str, str]):
-    output = machine.refused(1, [definition], environment=how)
+def test_late_placement_of_pinned_pages_is_an_error(machine: Machine):
+    output = machine.refused(1, ["size=24M:kind=FASTMEM"], environment=pinning(preload_library(), PYSHMEM_EARLY="0"))
     assert output.count(" pinned") == 1 and output.count(CURE) == 1, output
 
 

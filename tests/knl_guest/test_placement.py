@@ -119,7 +119,7 @@ def test_every_kind_and_policy(machine: Machine):
         assert truth.refusal in reports[0]["output"]
 
 
-@pytest.mark.parametrize("machine", ["a2a-flat", "cache", "unknown-memory-only"], indirect=True)
+@pytest.mark.parametrize("machine", ["a2a-flat", "cache"], indirect=True)
 def test_absent_kind_is_refused(machine: Machine):
     truth = TRUTH[machine.layout.name]
     output = machine.refused(2, [f"size=1M:kind={truth.absent[0]}"])
