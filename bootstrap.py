@@ -481,10 +481,9 @@ def test_engine(engine: Engine, options: argparse.Namespace, console: Console) -
     return outcome
 
 
-# An emulated machine leaves half a core idle, which is enough for what compiles more than it communicates.
-BESIDE = (("tests in emulated machines", ["-m", "guest"]),
-          ("tests with few PEs", ["tests/unit", "tests/pes/test_extension.py"]))
-THE_REST = ["tests/pes", "--ignore=tests/pes/test_extension.py", "tests/knl_guest", "-m", "not guest"]
+# An emulated machine leaves half a core idle, which is enough for what has no PEs that wait for each other.
+BESIDE = (("tests in emulated machines", ["-m", "guest"]), ("tests with one PE or none", ["-m", "beside"]))
+THE_REST = ["-m", "not guest and not beside"]
 
 
 def run_tests(engine: Engine, options: argparse.Namespace, console: Console, outcome: Outcome) -> None:

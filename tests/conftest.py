@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from jobs import RAN
 
@@ -23,6 +24,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "guest: runs in an emulated machine (QEMU)")
+    config.addinivalue_line("markers", "beside: leaves room for an emulated machine, with one PE or none")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -30,6 +32,15 @@ def pytest_collection_modifyitems(config, items):
     chosen = [item for item in items if not any(item.get_closest_marker(what) for what in left_out)]
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = chosen
+    for item in items:
+        if not item.get_closest_marker("guest") and _leaves_room(item):
+            item.add_marker(pytest.mark.beside)
+
+
+def _leaves_room(item):
+    callspec = getattr(item, "callspec", None)
+    one_pe = callspec is not None and callspec.params.get("pes") == 1
+    return one_pe or item.path.parent.name == "unit" or item.path.name == "test_extension.py"  # which compiles
 
 
 def _engine() -> str:
