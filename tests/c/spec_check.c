@@ -1,8 +1,9 @@
 // sources: spec.c rules.c syntax.c message.c bitset.c
 // libraries:
 /*
- * Definitions and rules under the sanitizers: many texts made of good and bad pieces,
- * read from the environment and from the program; each is taken or refused with a message.
+ * Definitions and rules under the sanitizers: many texts made of good and bad pieces, and good ones with
+ * bytes changed or an end missing, read from the environment and from the program; each is taken or refused
+ * with a message.
  */
 #include "../../src/rules.h"
 
@@ -14,7 +15,11 @@ static const char *const pieces[] = {
     "size=", "kind=", "policy=", "pgsize=", "name=", ":", "1", "1.5", "G", "NODES(", ")", "0-3", ",", "FASTMEM", "D",
     "MANDATORY", "fast", "=", ">", "<", ";", "site=", "default", "size>=1K:default", "\x01", "\xff", "99999999999999999999", "1023", "-", ".", "THP", "size=1G", "kind=HBM",
 };
-enum { PIECES = sizeof pieces / sizeof *pieces, ROUNDS = 30000, LONGEST = 4000 };
+static const char *const sound[] = {
+    "size=1.5G:kind=FASTMEM+DDR:policy=P:pgsize=2M:name=fast", "kind=NODES(0,4-7):size=512M:policy=MANDATORY",
+    "size=64K:pgsize=THP:policy=I:kind=HBM", "site=libfoo.so,size>4K:fast; size>=64M:1; size<200:default",
+};
+enum { PIECES = sizeof pieces / sizeof *pieces, SOUND = sizeof sound / sizeof *sound, ROUNDS = 30000, LONGEST = 4000 };
 
 static uint64_t state = 88172645463325252u;
 
@@ -26,9 +31,24 @@ static unsigned pick(unsigned below)
     return (unsigned)(state % below);
 }
 
+/* Up to three bytes become any others; one in four texts ends early. */
+static void spoil(char *text)
+{
+    size_t length = strlen(text);
+    for (unsigned count = pick(4); count > 0 && length > 0; count--)
+        text[pick((unsigned)length)] = (char)(1 + pick(255));
+    if (length > 0 && pick(4) == 0)
+        text[pick((unsigned)length)] = '\0';
+}
+
 static void make_text(char *text, size_t room)
 {
     unsigned count = pick(12);
+    if (pick(3) == 0) {
+        snprintf(text, room, "%s", sound[pick(SOUND)]);
+        spoil(text);
+        return;
+    }
     text[0] = '\0';
     for (unsigned i = 0; i < count; i++)
         strncat(text, pieces[pick(PIECES)], room - strlen(text) - 1);
@@ -67,6 +87,8 @@ int main(void)
             make_text(text[i], sizeof text[i]);
             snprintf(variable[i], sizeof variable[i], "S%s_SYMMETRIC_PARTITION%u=%s", pick(2) ? "HMEM" : "MA",
                      pick(4), text[i]);
+            if (pick(20) == 0) /* in the name, too */
+                spoil(variable[i]);
         }
         char *environment[] = {pick(2) ? variable[0] : NULL, variable[1], NULL};
         struct program_definition program = {(int)pick(4), pick(2) ? "fast" : NULL, text[0]};

@@ -87,6 +87,12 @@ def test_placement_is_late_if_early_is_turned_off(app):
     assert result.status == 0 and result.output.count("on node 0, placed late") == 1, result.output
 
 
+def test_alignments_may_be_far_above_that_of_the_block(app):
+    """The partition's block is at a multiple of 2 MiB, which is not the most that a program may ask for."""
+    result = preloaded([app, "aligned"], FIRST)
+    assert result.status == 0 and result.output.count("0 alignments are wrong") == 2, result.output
+
+
 def test_without_definitions_nothing_changes(app):
     size = {"SHMEM_SYMMETRIC_SIZE": "96M"}
     plain, result = check_job(2, [app], size), preloaded([app], size)
@@ -108,6 +114,19 @@ def test_bad_definition_ends_the_job_with_one_message(app):
     assert result.status != 0 and "PE 0: malloc" not in result.output
     assert result.output.count("SHMEM_SYMMETRIC_PARTITION1=size=64M:knd=DDR\n") == 1, result.output
     assert "^~~" in result.output and 'did you mean "kind"' in result.output
+
+
+@pytest.mark.parametrize("name, value", [
+    ("SHMEM_SYMMETRIC_PARTITION1", "size=64M:" + "kind=" * 4000),
+    ("SHMEM_SYMMETRIC_PARTITION1", bytes(range(11, 256)).decode(errors="surrogateescape")),
+    ("SMA_SYMMETRIC_PARTITION" + "9" * 300, "size=1M"),
+    ("SHMEM_PARTITION_RULES", "size>=1K:1;" * 2000),
+], ids=["long", "bytes", "name", "rules"])
+def test_rubbish_is_refused_in_one_message(app, name, value):
+    """What parses is the business of tests/c/spec_check.c; here, that nothing before and after it minds."""
+    result = run_command([*launcher(), "run", "--preload", "-n", "1", app], FIRST | {name: value})
+    assert 0 < result.status < 128 and "PE 0: malloc" not in result.output, result.output
+    assert result.output.count("shmem_partition: ") == 1, result.output
 
 
 def test_program_that_links_the_library_has_it_once(tmp_path):

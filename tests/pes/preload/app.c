@@ -61,6 +61,25 @@ static void check(const char *what, char *memory)
     shmem_barrier_all();
 }
 
+/* Far above the size of a page: the addresses are multiples, and lie as far from the first on all PEs. */
+static void check_alignments(void)
+{
+    static long theirs;
+    int me = shmem_my_pe(), next = (me + 1) % shmem_n_pes(), wrong = 0;
+    char *first = shmem_malloc(1);
+    for (size_t alignment = 2; alignment <= (size_t)1 << 23; alignment *= 2) {
+        char *memory = shmem_align(alignment, 1000);
+        shmem_long_p(&theirs, memory - first, next);
+        shmem_barrier_all();
+        if (!memory || (uintptr_t)memory % alignment != 0 || theirs != memory - first)
+            wrong++;
+        shmem_barrier_all();
+        shmem_free(memory);
+    }
+    shmem_free(first);
+    printf("PE %d: %d alignments are wrong\n", me, wrong);
+}
+
 int main(int argc, char **argv)
 {
     char *memory[5];
@@ -70,6 +89,8 @@ int main(int argc, char **argv)
         shmem_init();
     if (argc > 1 && strcmp(argv[1], "children") == 0 && system("/bin/true && echo child is fine") != 0)
         return EXIT_FAILURE;
+    if (argc > 1 && strcmp(argv[1], "aligned") == 0)
+        check_alignments();
     check("malloc", memory[0] = shmem_malloc(BYTES));
     check("align", memory[1] = shmem_align(PAGE, BYTES));
     check("shmalloc", memory[2] = shmalloc(BYTES));
