@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import difflib
 import os
 import sys
 
@@ -14,16 +15,13 @@ WORDS = ("leaks", "collectives")
 
 
 def read() -> set[str]:
-    """The words in the environment.
-
-    Raises
-    ------
-    ValueError
-        A word that means nothing.
-    """
-    words = {word.strip().lower() for word in os.environ.get(VARIABLE, "").split(",") if word.strip()}
+    """The words in the environment; one that means nothing lets the start to come fail, on all PEs alike."""
+    value = os.environ.get(VARIABLE, "")
+    words = {word.strip().lower() for word in value.split(",") if word.strip()}
     if unknown := sorted(words.difference(WORDS)):
-        raise ValueError(f"{VARIABLE}: {unknown[0]!r} is none of {', '.join(WORDS)}")
+        meant = "".join(f"; did you mean \"{word}\"?" for word in difflib.get_close_matches(unknown[0], WORDS, 1))
+        reason = f"{VARIABLE}={value}: unknown word \"{unknown[0]}\"{meant or '.'} The words are {' and '.join(WORDS)}."
+        binding.refuse(reason.encode(errors="backslashreplace"))
     return words
 
 

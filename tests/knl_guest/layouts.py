@@ -150,15 +150,15 @@ _HBM = Performance(bandwidth_gb=800, latency_ns=120)
 _CXL = Performance(bandwidth_gb=30, latency_ns=250)
 
 _LAYOUTS = (
-    _knl_flat("a2a-flat", 1, ddr=Node(2048, cpus=4), mcdram=Node(512)),
+    _knl_flat("a2a-flat", 1, ddr=Node(2048, cpus=2), mcdram=Node(512)),
     _knl_flat("snc2-flat", 2, ddr=Node(1024, cpus=2), mcdram=Node(256)),
     _knl_flat("snc4-flat", 4, ddr=Node(512, cpus=1), mcdram=Node(256)),
-    Layout("cache", (Node(2048, cpus=4),), cpu=KNL),
-    _pair("hmat-fast", Node(2048, cpus=4, performance=_DRAM), Node(512, performance=_HBM)),
-    _pair("hmat-slow", Node(2048, cpus=4, performance=_DRAM), Node(512, performance=_CXL)),
-    _pair("unknown-memory-only", Node(2048, cpus=4), Node(512)),
-    Layout("many-nodes", (Node(1536, cpus=4), *(Node(16),) * 65)),
-    Layout("hbm-only", (Node(2048, cpus=4, performance=_HBM),)),
+    Layout("cache", (Node(2048, cpus=2),), cpu=KNL),
+    _pair("hmat-fast", Node(2048, cpus=2, performance=_DRAM), Node(512, performance=_HBM)),
+    _pair("hmat-slow", Node(2048, cpus=2, performance=_DRAM), Node(512, performance=_CXL)),
+    _pair("unknown-memory-only", Node(2048, cpus=2), Node(512)),
+    Layout("many-nodes", (Node(1536, cpus=2), *(Node(16),) * 65)),
+    Layout("hbm-only", (Node(2048, cpus=2, performance=_HBM),)),
 )
 
 LAYOUTS = MappingProxyType({layout.name: layout for layout in _LAYOUTS})

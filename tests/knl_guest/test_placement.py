@@ -226,7 +226,7 @@ def test_node_that_the_cpuset_forbids(machine: Machine):
     before = ("mkdir -p /sys/fs/cgroup 2>/dev/null;"
               " mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup;"
               " echo +cpuset > /sys/fs/cgroup/cgroup.subtree_control && mkdir -p /sys/fs/cgroup/few &&"
-              " echo 0-3 > /sys/fs/cgroup/few/cpuset.cpus && echo 0 > /sys/fs/cgroup/few/cpuset.mems &&"
+              " echo 0-1 > /sys/fs/cgroup/few/cpuset.cpus && echo 0 > /sys/fs/cgroup/few/cpuset.mems &&"
               " echo $$ > /sys/fs/cgroup/few/cgroup.procs && ")
     output = machine.refused(2, ["size=1M:kind=FASTMEM"], before=before)
     assert "not allowed" in output and "node 1" in output, output

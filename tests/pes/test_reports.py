@@ -35,6 +35,12 @@ def test_refused_on_all_pes(value, text):
     assert result.status != 0 and result.output.count(text) == 1 and "Traceback" not in result.output, result.output
 
 
+def test_unknown_word_for_debugging_is_refused_on_all_pes():
+    result = run_job(2, [PROGRAM], {"PYSHMEM_DEBUG": "leeks,collectives"})
+    assert result.status != 0 and "Traceback" not in result.output, result.output
+    assert result.output.count('unknown word "leeks"; did you mean "leaks"?') == 1, result.output
+
+
 @pytest.mark.parametrize("definition", ["size=1M:kind=HBM+NVM", "size=1G:pgsize=3M", "size=1000M:pgsize=2M:kind=DDR"])
 def test_plan_says_what_init_says(definition, tmp_path):
     program = tmp_path / "start.py"
