@@ -26,6 +26,7 @@ struct engine_state { /* engine/ */
     uint64_t team_slots[4];       /* which of them are in use, a bit each */
     struct team *world, *shared;
     struct notice_board *own_board, *next_board; /* see notices.c; NULL: none */
+    void (*progress)(void); /* see corrections.c; NULL: the engine's test is enough */
 };
 
 struct neighbours_state { /* neighbours.c */

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "../state.h"
 #include "collectives.h"
+#include "corrections.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -96,6 +97,7 @@ int engine_attach(struct message *message)
 {
     library.engine.my_pe = shmem_my_pe();
     library.engine.n_pes = shmem_n_pes();
+    corrections_attach();
     return teams_attach(message) != 0 ? -1 : native_attach(message);
 }
 

@@ -4,20 +4,13 @@
  */
 #include "waits.h"
 
+#include "corrections.h"
+
 #include <sched.h>
 
 enum { LOOKS_BEFORE_YIELD = 64 }; /* a PE that shares its core lets the one it waits for run */
 
-/*
- * The comparison is ours, on a volatile read, so that every type can be waited
- * for; the engine's own test on a variable of its choice only drives progress.
- */
-static void drive_progress(void)
-{
-    int settled = 0;
-    (void)shmem_int_test(&settled, SHMEM_CMP_EQ, 1);
-}
-
+/* The comparison is ours, on a volatile read, so that every type can be waited for. */
 #define DEFINE_TEST(NAME, name, type, bits)                                                                            \
     static int satisfies_##name(void *variable, int comparison, const union scalar *value)                             \
     {                                                                                                                  \
@@ -40,7 +33,7 @@ static void drive_progress(void)
     static int test_##name(void *variable, int comparison, const union scalar *value)                                  \
     {                                                                                                                  \
         if (!satisfies_##name(variable, comparison, value)) {                                                          \
-            drive_progress();                                                                                          \
+            engine_drive_progress();                                                                                          \
             if (!satisfies_##name(variable, comparison, value))                                                        \
                 return 0;                                                                                              \
         }                                                                                                              \
