@@ -18,12 +18,14 @@ LEFT_OUT = "left out on the command line"
 
 
 def pytest_addoption(parser):
-    parser.addoption("--leave-out", action="append", default=[], choices=["guest"], metavar="WHAT",
-                     help="leave out tests that need WHAT (guest: QEMU); they fail otherwise where it is missing")
+    parser.addoption("--leave-out", action="append", default=[], choices=["guest", "hosts"], metavar="WHAT",
+                     help="leave out tests that need WHAT (guest: QEMU; hosts: namespaces, at times forbidden); "
+                          "they fail otherwise where it is missing")
 
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "guest: runs in an emulated machine (QEMU)")
+    config.addinivalue_line("markers", "hosts: runs on two hosts, which are namespaces of this one")
     config.addinivalue_line("markers", "beside: leaves room for an emulated machine, with one PE or none")
 
 

@@ -33,7 +33,7 @@ enum { LOOKS_BEFORE_YIELD = 64 }; /* a PE that shares its core lets the one it w
     static int test_##name(void *variable, int comparison, const union scalar *value)                                  \
     {                                                                                                                  \
         if (!satisfies_##name(variable, comparison, value)) {                                                          \
-            engine_drive_progress();                                                                                          \
+            engine_drive_progress();                                                                                   \
             if (!satisfies_##name(variable, comparison, value))                                                        \
                 return 0;                                                                                              \
         }                                                                                                              \

@@ -11,6 +11,7 @@ from jobs import Result, check_job, run_job
 
 import pyshmem
 
+pytestmark = pytest.mark.hosts
 HERE = Path(__file__).parent
 AGENT = str(HERE / "host.sh")
 OPEN_MPI = "Open MPI" in pyshmem.build_info()["engine"]
@@ -24,8 +25,7 @@ PROGRAM = str(HERE / "programs/report_file.py")
 def namespaces():
     """Some containers forbid them, and then there is but one host."""
     tried = subprocess.run([AGENT, "left", "hostname"], capture_output=True, text=True)
-    if tried.stdout.strip() != "left":
-        pytest.skip(f"no further host can be had here: {tried.stderr.strip()}")
+    assert tried.stdout.strip() == "left", f"no further host here (--leave-out hosts): {tried.stderr.strip()}"
 
 
 def on_two_hosts(program: list[str], environment: dict[str, str] | None = None) -> Result:
@@ -34,7 +34,7 @@ def on_two_hosts(program: list[str], environment: dict[str, str] | None = None) 
 
 def written(tmp_path: Path, text: str) -> list[str]:
     program = tmp_path / "program.py"
-    program.write_text(f"import socket\nimport pyshmem as shmem\n{text}\n")
+    program.write_text(f"import pyshmem as shmem\n{text}\n")
     return [str(program)]
 
 
@@ -47,7 +47,7 @@ def test_report_tells_the_hosts_apart(tmp_path):
 
 
 def test_memory_is_that_of_each_host(tmp_path):
-    """What one PE alone asks for on a host fits, though on one host four times as much would not."""
+    """Too much for the PEs of a host together; those of the other host do not count."""
     program = written(tmp_path, "shmem.init()")
     free = next(int(line.split()[1]) for line in Path("/proc/meminfo").read_text().splitlines() if "MemFree" in line)
     result = on_two_hosts(program, {"SHMEM_SYMMETRIC_PARTITION2": f"size={free * 6 // 10}K:kind=DDR"})
