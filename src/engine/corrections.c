@@ -65,7 +65,10 @@ bool engine_fetches_bits_wrongly(void) { return is_open_mpi(); }
 
 bool engine_compares_halves_wrongly(void) { return is_open_mpi(); }
 
-/* Open MPI's waits call this between looks, and its tests nothing (seen on 4.1, read in main): by TCP, testing never ends. */
+/*
+ * Open MPI's waits call this between looks, and its tests nothing (seen in 4.1,
+ * read in main): by TCP, who only tests waits forever.
+ */
 void corrections_attach(void)
 {
     void *symbol = is_open_mpi() ? dlsym(RTLD_DEFAULT, "opal_progress") : NULL;
