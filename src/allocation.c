@@ -2,7 +2,7 @@
  * Allocating from partitions: the public functions of the contract's section 5.
  * Stands on partition.c for the partitions and on heap.c for each one's blocks.
  *
- * Nothing here communicates but the barriers: the same sequence of calls gives
+ * Nothing here communicates but when all meet: the same sequence of calls gives
  * the same offsets on every PE.
  */
 #define _GNU_SOURCE
@@ -93,7 +93,7 @@ static void *allocate(size_t alignment, size_t size, int partition_id, const cha
     void *pointer = shmem_partition_reserve(alignment, size, partition_id);
     struct partition *partition = partition_with_id(partition_id);
     if (pointer || (partition && alignment <= partition->alignment))
-        shmem_barrier_all(); /* also when it is full, which all PEs find alike */
+        engine_meet(); /* also when it is full, which all PEs find alike */
     else
         report_refusal(function);
     return pointer;
@@ -118,7 +118,7 @@ void *shmem_partition_calloc(size_t count, size_t size, int partition_id)
     if (pointer)
         memset(pointer, 0, bytes);
     if (pointer || (bytes && partition_with_id(partition_id)))
-        shmem_barrier_all();
+        engine_meet();
     else if (bytes)
         report_refusal("shmem_partition_calloc");
     return pointer;
@@ -159,7 +159,7 @@ static int release(void *pointer, bool with_barrier)
     if (!partition)
         return -1;
     if (with_barrier)
-        shmem_barrier_all(); /* nobody uses it any more */
+        engine_meet(); /* nobody uses it any more */
     return heap_free(partition->heap, offset) == HEAP_OK ? 0 : -1;
 }
 
@@ -197,10 +197,10 @@ void *shmem_partition_realloc(void *pointer, size_t size)
         report_refusal("shmem_partition_realloc");
         return NULL;
     }
-    shmem_barrier_all();
+    engine_meet();
     void *result = pointer;
     if (heap_resize(partition->heap, offset, size) != HEAP_OK)
         result = move_to_larger(partition, pointer, old_size, size);
-    shmem_barrier_all();
+    engine_meet();
     return result;
 }

@@ -25,6 +25,7 @@ struct engine_state { /* engine/ */
     struct team_area *team_areas; /* symmetric; see teams.c */
     uint64_t team_slots[4];       /* which of them are in use, a bit each */
     struct team *world, *shared;
+    struct near_area *near_areas; /* symmetric, one for each team; NULL: some PEs share no memory; see near.c */
     struct notice_board *own_board, *next_board; /* see notices.c; NULL: none */
     void (*progress)(void); /* see corrections.c; NULL: the engine's test is enough */
 };

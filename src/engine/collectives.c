@@ -1,7 +1,11 @@
-/* Collectives on teams: the engine's own where it has one for the case, else the one we supply. */
+/*
+ * Collectives on teams: the engine's own where it has one for the case, else the one we supply; and before both the
+ * one for a few bytes in memory that all members share.
+ */
 #define _GNU_SOURCE
 #include "../state.h"
 #include "collectives.h"
+#include "near.h"
 
 /* What the engine did, or else the supplied form. */
 #define NATIVE_OR(native, supplied)                                                                                    \
@@ -68,14 +72,19 @@ int engine_alltoalls(struct team *team, void *target, const void *source, ptrdif
 
 bool engine_can_reduce(enum reduction reduction, enum element element)
 {
-    return supplied_can_reduce(reduction, element);
+    return supplied_combination(reduction, element) != NULL;
 }
 
 int engine_reduce(struct team *team, enum reduction reduction, enum element element, void *target, const void *source,
                   size_t count)
 {
+    size_t bytes = count * engine_element_bytes(element);
     if (count == 0)
         return 0;
+    if (near_can_reduce(team, bytes)) {
+        near_reduce(team, supplied_combination(reduction, element), target, source, count, bytes);
+        return 0;
+    }
     NATIVE_OR(native_reduce(team, reduction, element, target, source, count),
               return supplied_reduce(team, reduction, element, target, source, count))
 }

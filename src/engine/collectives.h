@@ -41,6 +41,9 @@ int supplied_reduce(struct team *team, enum reduction reduction, enum element el
                     const void *source, size_t count);
 int supplied_scan(struct team *team, enum element element, void *target, const void *source, size_t count,
                   bool inclusive);
-bool supplied_can_reduce(enum reduction reduction, enum element element);
+
+/* What a reduction does with the elements of one member after another; NULL: there is no such reduction. */
+typedef void combine_function(void *into, const void *from, size_t count);
+combine_function *supplied_combination(enum reduction reduction, enum element element);
 
 #endif

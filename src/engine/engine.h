@@ -83,6 +83,9 @@ bool engine_views_can_be_mapped_over(void);
 /* This PE, as far as it is known: also when the start failed. */
 int engine_my_pe(void);
 
+/* All PEs meet, and what they put is complete; only with itself, and not with shmem_barrier_all(). */
+void engine_meet(void);
+
 /* Symmetric memory that is no partition's; collective. */
 void *engine_malloc(size_t size);
 void engine_free(void *pointer);

@@ -6,6 +6,7 @@
 #include "../state.h"
 #include "collectives.h"
 #include "corrections.h"
+#include "near.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -98,11 +99,15 @@ int engine_attach(struct message *message)
     library.engine.my_pe = shmem_my_pe();
     library.engine.n_pes = shmem_n_pes();
     corrections_attach();
-    return teams_attach(message) != 0 ? -1 : native_attach(message);
+    if (teams_attach(message) != 0 || native_attach(message) != 0)
+        return -1;
+    near_attach();
+    return 0;
 }
 
 void engine_detach(void)
 {
+    near_detach();
     native_detach();
     teams_detach();
 }

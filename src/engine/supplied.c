@@ -70,8 +70,6 @@ void supplied_alltoalls(struct team *team, void *target, const void *source, ptr
     team_barrier(team);
 }
 
-typedef void combine_function(void *into, const void *from, size_t count);
-
 #define DEFINE(operation, name, type, expression)                                                                      \
     static void operation##_##name(void *into, const void *from, size_t count)                                         \
     {                                                                                                                  \
@@ -116,9 +114,9 @@ size_t engine_element_bytes(enum element element)
     return bytes[element];
 }
 
-bool supplied_can_reduce(enum reduction reduction, enum element element)
+combine_function *supplied_combination(enum reduction reduction, enum element element)
 {
-    return combinations[reduction][element] != NULL;
+    return combinations[reduction][element];
 }
 
 /* A piece of all sources, combined in the order of the members' numbers, so that all get the same bits. */

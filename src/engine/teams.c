@@ -9,7 +9,7 @@
  */
 #define _GNU_SOURCE
 #include "../state.h"
-#include "collectives.h"
+#include "near.h"
 #include "notices.h"
 #include "teams.h"
 #include "waits.h"
@@ -44,12 +44,31 @@ static void disseminate(struct team *team)
 {
     struct team_area *area = team_area(team);
     uint64_t meeting = ++team->meetings;
-    shmem_fence(); /* no number of the meeting before arrives after one of this */
+    bool near = near_together();
+    if (!near)
+        shmem_fence(); /* no number of the meeting before arrives after one of this */
     for (int64_t round = 0, distance = 1; distance < team->size; round++, distance *= 2) {
-        int next = team->members[(team->me + distance) % team->size];
-        shmem_ulong_atomic_set((unsigned long *)&area->arrived[round], meeting, next);
+        if (near)
+            __atomic_store_n(&team->further[round]->arrived[round], meeting, __ATOMIC_RELEASE);
+        else
+            shmem_ulong_atomic_set((unsigned long *)&area->arrived[round], meeting,
+                                   team->members[(team->me + distance) % team->size]);
         wait_at_least(&area->arrived[round], meeting);
     }
+}
+
+/*
+ * In shared memory this is faster than the engine's barrier.  That one stays what barriers of the program are, which
+ * may meet those of a program in another language.
+ */
+void engine_meet(void)
+{
+    if (!near_together()) {
+        shmem_barrier_all();
+        return;
+    }
+    shmem_quiet();
+    disseminate(library.engine.world);
 }
 
 void engine_team_sync(struct team *team)
@@ -129,6 +148,7 @@ static struct team *new_team(const struct team *parent, int start, int stride, i
     memset(team_area(team), 0, sizeof(struct team_area));
     if (size > 1)
         team->next = shmem_ptr(team_area(team)->announced, members[(team->me + 1) % size]);
+    near_join(team);
     return team;
 }
 

@@ -12,6 +12,7 @@ enum {
     TEAM_WORDS = 8,
     COLLECT_WORD = 6,   /* and the next: how much a member brings to a collect */
     TEAM_MASK_WORDS = TEAM_LIMIT / 64,
+    NEAR_MEMBERS = 8,   /* of a team that reduces a few bytes in shared memory; see near.c */
     CACHE_LINE = 64
 };
 
@@ -40,6 +41,9 @@ struct team {
     uint64_t collects;
     uint64_t *next;     /* where the next member looks for announcements, by loads and stores; NULL: not reachable so */
     uint64_t *told;     /* where the member before tells this one, if not in the area; see notices.c */
+    struct team_area *further[TEAM_ROUNDS]; /* of the members that this one tells, by rounds; near.c */
+    struct near_area *near[NEAR_MEMBERS]; /* of the members, by loads and stores; NULL: too many, or too far; near.c */
+    uint64_t near_reductions;
     const int *members; /* numbers in the world, by number in the team */
 #if ENGINE_HAS_TEAMS
     shmem_team_t native; /* SHMEM_TEAM_INVALID: the engine could not make this one */

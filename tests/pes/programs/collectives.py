@@ -1,5 +1,6 @@
 """Collectives against the same operation in NumPy, for every dtype and for odd sizes."""
 
+import time
 from functools import reduce
 
 import numpy as np
@@ -88,4 +89,16 @@ targets = [shmem.zeros(1, dtype="i8") for _ in range(100)]
 for target in targets:
     shmem.sum_reduce(target, source)
 assert all(target[0] == count * (count - 1) // 2 for target in targets)
+
+# and in place, each PE late by turns, on all PEs and on others in between: nothing of one gets into the next
+rest, values_in_turn = shmem.TEAM_WORLD.split_strided(count - 1, -1, count), shmem.zeros(7, dtype="i8")
+for turn in range(3000):
+    if turn % 500 == 100 * me:
+        time.sleep(0.01)
+    length = turn % 7 + 1
+    values_in_turn[:] = np.arange(7) + me * turn
+    shmem.sum_reduce(values_in_turn, values_in_turn, length, team=rest if turn % 3 == 0 else None)
+    expected = np.arange(7) * count + turn * count * (count - 1) // 2
+    assert values_in_turn[:length].tolist() == expected[:length].tolist(), (turn, values_in_turn, expected)
+    assert values_in_turn[length:].tolist() == (np.arange(7) + me * turn)[length:].tolist()
 print("all well")
