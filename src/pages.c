@@ -62,8 +62,10 @@ static const char *reason_here(const struct partition *partition)
 {
     size_t unit = pages_unit(&partition->definition);
     if (registration_seen())
-        return "the network has registered and pinned the heap, so that no other pages can be put under it (with `pyshmem "
-               "run --preload`, an engine whose heap is private memory gets them before)";
+        return engine_heap_can_be_mapped_over_early()
+                   ? "the network has registered and pinned the heap, so that no other pages can be put under it; "
+                     "`pyshmem run --preload` puts them there before"
+                   : "the network has registered and pinned the heap, so that no other pages can be put under it";
     if (!huge_can_map_over(partition->base, unit))
         return "the engine has mapped the block at an address that is no multiple of such a page";
     for (int pe = 0; pe < library.engine.n_pes; pe++) {
@@ -204,7 +206,7 @@ void pages_put_under_early(struct partition *partition, enum binding binding)
         huge_advise(partition->base, partition->block_bytes);
         return;
     }
-    int file = make_file(partition, binding, &unused);
+    int file = engine_heap_can_be_mapped_over_early() ? make_file(partition, binding, &unused) : -1;
     if (file < 0)
         return;
     (void)map_here(partition, file, &unused);

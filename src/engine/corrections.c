@@ -24,6 +24,12 @@ const char *engine_vendor(void)
 bool engine_views_can_be_mapped_over(void) { return is_open_mpi(); }
 
 /*
+ * Open MPI finds the program's variables in /proc/self/maps, and takes a private heap for some: in one piece it does no
+ * harm, but behind a gap of other memory addresses on other PEs are wrong (seen in 4.1.4).
+ */
+bool engine_heap_can_be_mapped_over_early(void) { return !is_open_mpi(); }
+
+/*
  * Every name under which some engine looks for the size of its heap.  Open MPI
  * reads SMA_SYMMETRIC_SIZE in all versions, the specification's own name in
  * none before 5, and warns on every PE if it finds two; so exactly one is set.

@@ -80,6 +80,9 @@ const char *engine_vendor(void);
 /* Whether other memory may be mapped where shmem_ptr() shows another PE's: it is a plain mapping of shared memory. */
 bool engine_views_can_be_mapped_over(void);
 
+/* Whether the heap may be mapped over before the engine has looked at it. */
+bool engine_heap_can_be_mapped_over_early(void);
+
 /* This PE, as far as it is known: also when the start failed. */
 int engine_my_pe(void);
 

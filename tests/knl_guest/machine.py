@@ -18,6 +18,9 @@ from .guest import Guest, Result
 
 MIB = 1 << 20
 PAGES_PER_MIB = MIB // mmap.PAGESIZE
+POOL = "/sys/devices/system/node/node{}/hugepages/hugepages-2048kB/nr_hugepages"
+OVERCOMMIT = "/proc/sys/vm/nr_overcommit_hugepages"
+NO_TRANSPARENT_PAGES = "echo never > /sys/kernel/mm/transparent_hugepage/enabled && "
 
 
 @cache
@@ -92,3 +95,9 @@ def bound() -> list[str]:
 def unbound() -> list[str]:
     """How it leaves them free."""
     return ["--bind-to", "none"] if "Open MPI" in build.build_info()["engine"] else ["-bind-to", "none"]
+
+
+def reserve_huge_pages(pages: dict[int, int], overcommit: int = 0) -> str:
+    """What gives nodes so many huge pages of 2 MiB, for the shell before a job."""
+    lines = [f"echo {number} > {POOL.format(node)} && " for node, number in pages.items()]
+    return "".join(lines) + f"echo {overcommit} > {OVERCOMMIT} && "

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from pyshmem.build import preload_library
+from pyshmem.build import build_info, preload_library
 
-from .machine import MIB, PAGES_PER_MIB, Machine
+from .machine import MIB, NO_TRANSPARENT_PAGES, PAGES_PER_MIB, Machine, bound, reserve_huge_pages
 
-pytestmark = [pytest.mark.guest, pytest.mark.parametrize("machine", ["a2a-flat"], indirect=True)]
+pytestmark = pytest.mark.guest
+flat = pytest.mark.parametrize("machine", ["a2a-flat"], indirect=True)
+snc4 = pytest.mark.parametrize("machine", ["snc4-flat"], indirect=True)
 HERE = Path(__file__).parent
 CURE = "start the program with `pyshmem run --preload`"
 
@@ -36,11 +38,12 @@ def pinning(*libraries: Path, **more: str) -> dict[str, str]:
             "OMPI_MCA_sshmem": "mmap", **more}
 
 
+@flat
 def test_early_placement_gets_ahead_of_the_network(machine: Machine):
     reports = machine.placed(2, ["size=24M:kind=FASTMEM:name=fast", "size=8M:kind=DDR:name=slow",
                                  "size=8M:kind=NODES(0-1):policy=I:name=striped", "size=8M:kind=F:policy=P:name=liked"],
                              environment=pinning(preload_library()))
-    assert reports[0]["output"].count(" pinned") == 2, reports[0]["output"]
+    assert reports[0]["output"].count("bytes pinned") == 2, reports[0]["output"]
     for report in reports:
         found = {name: one["counted"] for name, one in report["partitions"].items()}
         assert found == {"fast": {"1": 24 * PAGES_PER_MIB}, "slow": {"0": 8 * PAGES_PER_MIB},
@@ -48,12 +51,41 @@ def test_early_placement_gets_ahead_of_the_network(machine: Machine):
                          "liked": {"1": 8 * PAGES_PER_MIB}}
 
 
+@flat
 def test_late_placement_of_pinned_pages_is_an_error(machine: Machine):
     output = machine.refused(1, ["size=24M:kind=FASTMEM"], environment=pinning(preload_library(), PYSHMEM_EARLY="0"))
-    assert output.count(" pinned") == 1 and output.count(CURE) == 1, output
+    assert output.count("bytes pinned") == 1 and output.count(CURE) == 1, output
 
 
+@flat
 def test_late_placement_of_pinned_pages_is_a_warning_if_preferred(machine: Machine):
     reports = machine.placed(2, ["size=24M:kind=FASTMEM:policy=P:name=liked"], environment=pinning())
-    assert reports[0]["output"].count(" pinned") == 2 and reports[0]["output"].count(CURE) == 1, reports[0]["output"]
+    assert reports[0]["output"].count("bytes pinned") == 2 and reports[0]["output"].count(CURE) == 1, reports[0]["output"]
     assert [report["partitions"]["liked"]["counted"] for report in reports] == [{"0": 24 * PAGES_PER_MIB}] * 2
+
+
+@snc4
+def test_early_placement_is_near_each_pe(machine: Machine):
+    reports = machine.placed(4, ["size=24M:kind=FASTMEM:name=fast", "size=8M:kind=DDR:name=slow"], options=bound(),
+                             environment=pinning(preload_library()))
+    assert reports[0]["output"].count("bytes pinned") == 4, reports[0]["output"]
+    assert sorted(report["cpus"] for report in reports) == [[0], [1], [2], [3]]
+    for report in reports:
+        (cluster,) = report["cpus"]
+        found = {name: one["counted"] for name, one in report["partitions"].items()}
+        assert found == {"fast": {str(4 + cluster): 24 * PAGES_PER_MIB}, "slow": {str(cluster): 8 * PAGES_PER_MIB}}
+
+
+@flat
+def test_huge_pages_come_before_the_network_or_not_at_all(machine: Machine):
+    asked = {"definitions": ["size=24M:kind=FASTMEM:pgsize=2M:name=fast"],
+             "before": reserve_huge_pages({0: 0, 1: 64}) + NO_TRANSPARENT_PAGES}
+    if "Open MPI" in build_info()["engine"]:  # which loses its way in a heap that is not of one piece
+        early = machine.refused(2, environment=pinning(preload_library()), **asked)
+        assert early.count("the network has registered and pinned the heap") == 1, early
+    else:
+        for report in machine.placed(2, environment=pinning(preload_library()), **asked):
+            one = report["partitions"]["fast"]
+            assert one["counted"] == {"1": 24 * PAGES_PER_MIB} and one["huge"] == 24 * MIB
+    late = machine.refused(2, environment=pinning(), **asked)
+    assert late.count("bytes pinned") == 2 and late.count("the network has registered and pinned the heap") == 1, late

@@ -11,7 +11,7 @@ from jobs import ROOT, launcher
 
 from pyshmem.build import build_info
 
-from .machine import MIB, PAGES_PER_MIB, Machine, bound, unbound
+from .machine import MIB, NO_TRANSPARENT_PAGES, PAGES_PER_MIB, Machine, bound, reserve_huge_pages, unbound
 
 pytestmark = pytest.mark.guest
 
@@ -241,15 +241,7 @@ def test_stencil_says_where_its_pages_are(machine: Machine):
 
 # ---- pages of other sizes --------------------------------------------------------------------------------------------
 
-POOL = "/sys/devices/system/node/node{}/hugepages/hugepages-2048kB/nr_hugepages"
-OVERCOMMIT = "/proc/sys/vm/nr_overcommit_hugepages"
 HUGE = ["size=4M:kind=FASTMEM:pgsize=2M:name=fast", "size=3M:kind=FASTMEM:policy=P:pgsize=2M:name=liked"]
-
-
-def reserve(pages: dict[int, int], overcommit: int = 0) -> str:
-    """For the shell, before a job."""
-    lines = [f"echo {number} > {POOL.format(node)} && " for node, number in pages.items()]
-    return "".join(lines) + f"echo {overcommit} > {OVERCOMMIT} && "
 
 
 def check_huge(reports: list[dict], name: str, mib: int) -> None:
@@ -264,18 +256,17 @@ def check_huge(reports: list[dict], name: str, mib: int) -> None:
                          ids=["reserved", "overcommit"])
 def test_huge_pages(machine: Machine, touch, pages, overcommit):
     # More than the partitions need, since UCX takes some for itself where there are any.
-    reports = machine.placed(2, HUGE, touch=touch, before=reserve(pages, overcommit))
+    reports = machine.placed(2, HUGE, touch=touch, before=reserve_huge_pages(pages, overcommit))
     check_huge(reports, "fast", 4)
     check_huge(reports, "liked", 3)
 
 
 @flat
 def test_no_huge_pages(machine: Machine):
-    output = machine.refused(2, HUGE[:1], before=reserve({0: 0, 1: 0}))
+    output = machine.refused(2, HUGE[:1], before=reserve_huge_pages({0: 0, 1: 0}))
     assert "4 MiB of 2 MiB pages cannot be had" in output and "free: node 1 0; overcommit: 0" in output, output
     # And no transparent ones, which the kernel gives to private memory by itself.
-    never = "echo never > /sys/kernel/mm/transparent_hugepage/enabled && "
-    reports = machine.placed(2, HUGE[1:], before=reserve({0: 0, 1: 0}) + never)
+    reports = machine.placed(2, HUGE[1:], before=reserve_huge_pages({0: 0, 1: 0}) + NO_TRANSPARENT_PAGES)
     for report in reports:
         one = report["partitions"]["liked"]
         assert one["counted"] == {"1": 3 * PAGES_PER_MIB} and one["page_size"] == 4096 and one["huge"] == 0
