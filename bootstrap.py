@@ -30,7 +30,7 @@ LOGS = WORK / "log"
 BUILD_PACKAGES = (
     "openmpi-bin", "libopenmpi-dev", "libhwloc-dev", "pkg-config", "gcc", "libc6-dev", "python3-dev", "python3-venv",
 )
-TEST_PACKAGES = ("clang", "libclang-rt-dev", "make", "groff-base", "gfortran")
+TEST_PACKAGES = ("clang", "libclang-rt-dev", "valgrind", "make", "groff-base", "gfortran")
 GUEST_PACKAGES = ("qemu-system-x86", "busybox-static", "numactl", "procps")
 
 GUEST = "guest"
