@@ -15,6 +15,7 @@ import pytest
 from jobs import ROOT, Result, launcher, run_command
 
 import pyshmem
+from pyshmem.build import preload_library
 
 SOURCES = ROOT / "tests/pes/preload"
 DEFINED = {"SHMEM_SYMMETRIC_PARTITION1": "size=16M:kind=NODES(0)", "SHMEM_SYMMETRIC_PARTITION2": "size=8M:name=large",
@@ -67,7 +68,8 @@ def sanitized(tmp_path_factory):
     program = compiled(directory / "every", *SANITIZE, "-Wno-deprecated-declarations", str(SOURCES / "every.c"))
     tool = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
     # The tool opens libraries in our library's place, and so does not know where that one's are.
-    return str(program), [f"LD_PRELOAD={Path(tool.stdout.strip()).resolve()}:{preload}", f"LD_LIBRARY_PATH={directory}"]
+    libraries = f"{Path(tool.stdout.strip()).resolve()}:{preload}"
+    return str(program), [f"LD_PRELOAD={libraries}", f"LD_LIBRARY_PATH={directory}"]
 
 
 @pytest.mark.parametrize("pes", [1, 2])
@@ -102,7 +104,7 @@ def errors_of_ours(report: Path) -> list[str]:
 def test_valgrind_finds_nothing(tmp_path, pes):
     assert shutil.which("valgrind"), "valgrind is missing: apt-get install valgrind"
     program = compiled(tmp_path / "every", "-Wno-deprecated-declarations", str(SOURCES / "every.c"))
-    result = run(pes, "env", f"LD_PRELOAD={pyshmem.build.preload_library()}", "valgrind", "--quiet", "--fair-sched=yes", "--xml=yes",
+    result = run(pes, "env", f"LD_PRELOAD={preload_library()}", "valgrind", "--quiet", "--fair-sched=yes", "--xml=yes",
                  f"--xml-file={tmp_path}/%p.xml", "--leak-check=full", "--show-leak-kinds=definite", str(program))
     check_output(result, pes)
     reports = sorted(tmp_path.glob("*.xml"))
