@@ -60,7 +60,8 @@ def test_late_placement_of_pinned_pages_is_an_error(machine: Machine):
 @flat
 def test_late_placement_of_pinned_pages_is_a_warning_if_preferred(machine: Machine):
     reports = machine.placed(2, ["size=24M:kind=FASTMEM:policy=P:name=liked"], environment=pinning())
-    assert reports[0]["output"].count("bytes pinned") == 2 and reports[0]["output"].count(CURE) == 1, reports[0]["output"]
+    output = reports[0]["output"]
+    assert output.count("bytes pinned") == 2 and output.count(CURE) == 1, output
     assert [report["partitions"]["liked"]["counted"] for report in reports] == [{"0": 24 * PAGES_PER_MIB}] * 2
 
 
