@@ -126,7 +126,7 @@ static int prepare(struct saved_environment *saved, struct message *message)
 
 static int start_engine(int requested, int *provided, struct message *message)
 {
-    engine_correct_environment();
+    engine_correct_environment(preparation_base_pages_only(&library.partitions.definitions));
     int status = engine()->init_thread(requested, provided);
     early_watch_no_more();
     if (status != 0) {

@@ -174,6 +174,11 @@ int preparation_check(const struct definitions *definitions, const struct room *
     return check_heap(definitions, *bytes, room, message);
 }
 
+bool preparation_base_pages_only(const struct definitions *definitions)
+{
+    return definitions->count > 0 && largest_page(definitions) == placement_page_size();
+}
+
 /* A variable that is 0 or 1; `meaning` says what these mean. */
 static int check_switch(const char *name, const char *meaning, struct message *message)
 {

@@ -57,7 +57,19 @@ uintptr_t engine_heap_address(void) { return is_open_mpi() ? 0xff000000 : 0; }
 
 size_t engine_heap_addition(void) { return is_open_mpi() ? (size_t)2 << 20 : 0; }
 
-void engine_correct_environment(void)
+/*
+ * Where huge pages are free, Open MPI and UCX make the heap of them, wherever they are: no part of it can then be bound
+ * to a node.  A user's own settings are kept.
+ */
+static void keep_to_base_pages(void)
+{
+    static const char *const settings[][2] = {
+        {"OMPI_MCA_sshmem_sysv_use_hp", "0"}, {"UCX_SYSV_HUGETLB_MODE", "n"}, {"UCX_POSIX_HUGETLB_MODE", "n"}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        (void)setenv(settings[i][0], settings[i][1], 0);
+}
+
+void engine_correct_environment(bool base_pages)
 {
     /* UCX's memory hooks crash every program in shmem_finalize of Open MPI 4.1.4; a user's own setting is kept. */
     if (is_open_mpi())
@@ -65,6 +77,8 @@ void engine_correct_environment(void)
     /* Sandia OpenSHMEM makes 7 teams unless told otherwise, and warns about each that it cannot make. */
     else
         (void)setenv("SHMEM_TEAMS_MAX", "64", 0);
+    if (base_pages && is_open_mpi())
+        keep_to_base_pages();
 }
 
 bool engine_fetches_bits_wrongly(void) { return is_open_mpi(); }

@@ -56,8 +56,8 @@ uintptr_t engine_heap_address(void);
 /* What it maps beside the bytes that it was asked for. */
 size_t engine_heap_addition(void);
 
-/* Put right what must be right before the engine starts. */
-void engine_correct_environment(void);
+/* Put right what must be right before the engine starts; `base_pages`: its heap is to be made of nothing else. */
+void engine_correct_environment(bool base_pages);
 
 /* For profilers: shmem_pcontrol, where the engine has it. */
 void engine_pcontrol(int level);

@@ -77,10 +77,16 @@ def test_early_placement_is_near_each_pe(machine: Machine):
         assert found == {"fast": {str(4 + cluster): 24 * PAGES_PER_MIB}, "slow": {str(cluster): 8 * PAGES_PER_MIB}}
 
 
+@pytest.fixture
+def reserved(machine: Machine):
+    """Huge pages on node 1, and no transparent ones; as before when the test is over."""
+    yield reserve_huge_pages({0: 0, 1: 64}) + NO_TRANSPARENT_PAGES
+    machine.guest.run(reserve_huge_pages({0: 0, 1: 0}) + NO_TRANSPARENT_PAGES.replace("never", "always") + "true")
+
+
 @flat
-def test_huge_pages_come_before_the_network_or_not_at_all(machine: Machine):
-    asked = {"definitions": ["size=24M:kind=FASTMEM:pgsize=2M:name=fast"],
-             "before": reserve_huge_pages({0: 0, 1: 64}) + NO_TRANSPARENT_PAGES}
+def test_huge_pages_come_before_the_network_or_not_at_all(machine: Machine, reserved: str):
+    asked = {"definitions": ["size=24M:kind=FASTMEM:pgsize=2M:name=fast"], "before": reserved}
     if "Open MPI" in build_info()["engine"]:  # which loses its way in a heap that is not of one piece
         early = machine.refused(2, environment=pinning(preload_library()), **asked)
         assert early.count("the network has registered and pinned the heap") == 1, early

@@ -262,6 +262,14 @@ def test_huge_pages(machine: Machine, touch, pages, overcommit):
 
 
 @flat
+def test_free_huge_pages_are_no_reason_to_be_elsewhere(machine: Machine):
+    reports = machine.placed(2, ["size=1M:kind=DDR:name=slow", "size=3M:kind=FASTMEM:name=fast"], touch="remote",
+                             before=reserve_huge_pages({0: 0, 1: 64}))
+    assert counts(reports, "slow") == [{"0": PAGES_PER_MIB}] * 2
+    assert counts(reports, "fast") == [{"1": 3 * PAGES_PER_MIB}] * 2
+
+
+@flat
 def test_no_huge_pages(machine: Machine):
     output = machine.refused(2, HUGE[:1], before=reserve_huge_pages({0: 0, 1: 0}))
     assert "4 MiB of 2 MiB pages cannot be had" in output and "free: node 1 0; overcommit: 0" in output, output
