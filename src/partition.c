@@ -79,7 +79,8 @@ static int start_partitions(int prepared)
         return 0;
     if (agree(blocks_allocate(message)) != 0 || agree(neighbours_meet(neighbours_node_key(), message)) != 0 ||
         agree(neighbours_recognise(&state->table, message)) != 0 || agree(blocks_choose_nodes(message)) != 0 ||
-        agree(blocks_check_capacity(message)) != 0 || agree(blocks_change_pages(message)) != 0 || agree(blocks_place(message)) != 0)
+        agree(blocks_check_capacity(message)) != 0 || agree(blocks_change_pages(message)) != 0 ||
+        agree(blocks_place(message)) != 0)
         return -1;
     blocks_join_fallbacks();
     neighbours_part();

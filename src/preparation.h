@@ -38,7 +38,7 @@ size_t preparation_block_bytes(const struct definition *definition);
 /* How a partition's block is aligned. */
 size_t preparation_alignment(const struct definition *definition);
 
-/* Partitions there are, and none asks for other pages than the usual ones: where one does, huge pages align the heap. */
+/* There are partitions, and none asks for other pages than usual: where one does, huge pages align the heap. */
 bool preparation_base_pages_only(const struct definitions *definitions);
 
 #endif
