@@ -57,15 +57,15 @@ int pages_exist(const struct definition *definition, struct message *message)
     return -1;
 }
 
+#define HEAP_PINNED "the network has registered and pinned the heap, so that no other pages can be put under it"
+
 /* Why nothing may be mapped over the heap on this PE; NULL: it may. */
 static const char *reason_here(const struct partition *partition)
 {
     size_t unit = pages_unit(&partition->definition);
     if (registration_seen())
-        return engine_heap_can_be_mapped_over_early()
-                   ? "the network has registered and pinned the heap, so that no other pages can be put under it; "
-                     "`pyshmem run --preload` puts them there before"
-                   : "the network has registered and pinned the heap, so that no other pages can be put under it";
+        return engine_heap_can_be_mapped_over_early() ? HEAP_PINNED "; `pyshmem run --preload` puts them there before"
+                                                      : HEAP_PINNED;
     if (!huge_can_map_over(partition->base, unit))
         return "the engine has mapped the block at an address that is no multiple of such a page";
     for (int pe = 0; pe < library.engine.n_pes; pe++) {

@@ -71,13 +71,14 @@ static void keep_to_base_pages(void)
 
 void engine_correct_environment(bool base_pages)
 {
-    /* UCX's memory hooks crash every program in shmem_finalize of Open MPI 4.1.4; a user's own setting is kept. */
-    if (is_open_mpi())
-        (void)setenv("OMPI_MCA_opal_common_ucx_opal_mem_hooks", "0", 0);
     /* Sandia OpenSHMEM makes 7 teams unless told otherwise, and warns about each that it cannot make. */
-    else
+    if (!is_open_mpi()) {
         (void)setenv("SHMEM_TEAMS_MAX", "64", 0);
-    if (base_pages && is_open_mpi())
+        return;
+    }
+    /* UCX's memory hooks crash every program in shmem_finalize of Open MPI 4.1.4; a user's own setting is kept. */
+    (void)setenv("OMPI_MCA_opal_common_ucx_opal_mem_hooks", "0", 0);
+    if (base_pages)
         keep_to_base_pages();
 }
 

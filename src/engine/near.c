@@ -29,13 +29,13 @@ _Static_assert(sizeof(struct note) == CACHE_LINE, "a note is one cache line");
 
 void near_join(struct team *team)
 {
-    struct near_area *area = &library.engine.near_areas[team->slot];
     if (!near_together())
         return;
     for (int64_t round = 0, distance = 1; distance < team->size; round++, distance *= 2)
         team->further[round] = shmem_ptr(team_area(team), team->members[(team->me + distance) % team->size]);
     if (team->size > NEAR_MEMBERS)
         return;
+    struct near_area *area = &library.engine.near_areas[team->slot];
     memset(area, 0, sizeof *area);
     for (int pe = 0; pe < team->size; pe++)
         team->near[pe] = shmem_ptr(area, team->members[pe]);
