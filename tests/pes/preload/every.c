@@ -86,6 +86,17 @@ static void transfer(int i)
     free(copy);
 }
 
+/* What fits of the old contents is kept. */
+static void resize(int i, size_t size)
+{
+    size_t kept = size < block[i].size ? size : block[i].size;
+    unsigned char *moved = (next(2) ? shmem_realloc : shrealloc)(block[i].memory, size);
+    for (size_t j = 0; moved && j < kept; j++)
+        if (moved[j] != mark(i, block[i].size))
+            fail("a block that was resized has lost its bytes");
+    fill(i, moved, size);
+}
+
 static void turn(int i)
 {
     size_t size = next(2) ? 1 + next(200) : 1 + next(100000);
@@ -96,7 +107,7 @@ static void turn(int i)
     check(i);
     transfer(i);
     if (next(2)) {
-        fill(i, next(2) ? shmem_realloc(block[i].memory, size) : shrealloc(block[i].memory, size), size);
+        resize(i, size);
         return;
     }
     (next(2) ? shmem_free : shfree)(block[i].memory);
