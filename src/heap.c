@@ -1,10 +1,10 @@
 /*
  * The symmetric allocator: which bytes of a block are whose.
  *
- * It decides about offsets only and stands on the block records (records.h)
- * and orders of them (bins.h, on tree.h); it never sees the memory that it
- * hands out.  Best fit, the lowest offset among the best, keeps the footprint close
- * to what is live, and depends on nothing but the calls made so far.
+ * It decides about offsets only and stands on the block records (records.h),
+ * of which the free ones are found by their size (sizes.h) and the live ones
+ * by their start (starts.h); it never sees the memory that it hands out.  Where
+ * a block goes depends on nothing but the calls made so far.
  *
  * Invariants, all of which heap_is_valid checks:
  *   - the blocks, live or free, follow one another from 0 to the heap's size
@@ -12,8 +12,8 @@
  *   - no two free blocks are neighbours;
  *   - every block starts at a multiple of HEAP_ALIGNMENT; only the last one may
  *     have a size that is not a multiple, where the heap's own is not;
- *   - each live block is in the order of live blocks by offset, each free one
- *     in that of free blocks by size, and nothing else is.
+ *   - each live block is among the starts, each free one among the sizes, and
+ *     nothing else is.
  *
  * Every change reserves its records first and cannot fail after that.
  */
@@ -22,22 +22,18 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "bins.h"
+#include "sizes.h"
+#include "starts.h"
 
 _Static_assert((int)UNIT == (int)HEAP_ALIGNMENT, "offsets are recorded in units of the alignment");
 
 enum { RING = 0 }; /* the record between the last block and the first; live, so that nothing merges with it */
 
-/*
- * How many free blocks that may be too crooked for an alignment are looked at
- * before one is taken that is large enough at any offset.
- */
-enum { ALIGNMENT_TRIES = 64 };
-
 struct heap {
     struct records records;
-    struct bins live, free;
-    size_t size, origin, used, peak, live_count;
+    struct starts live;
+    struct sizes free;
+    size_t size, origin, used, peak;
 };
 
 static inline struct block *at(const struct heap *heap, uint32_t index)
@@ -88,7 +84,7 @@ static void set_free(struct heap *heap, uint32_t index, size_t offset, size_t si
     block_set_offset(block, offset);
     block_set_size(block, size);
     block->live = 0;
-    bins_insert(&heap->free, index);
+    sizes_insert(&heap->free, index);
 }
 
 /* Add a free block; its record is reserved. */
@@ -111,15 +107,16 @@ struct heap *heap_create(size_t size, size_t origin)
     struct heap *heap = size <= RECORDS_LARGEST_SIZE ? malloc(sizeof *heap) : NULL;
     if (heap == NULL)
         return NULL;
+    *heap = (struct heap){.free.records = &heap->records, .size = size, .origin = origin};
     if (!records_start(&heap->records)) {
         free(heap);
         return NULL;
     }
-    heap->live = (struct bins){.records = &heap->records};
-    heap->free = (struct bins){.records = &heap->records, .by_size = true};
-    heap->size = size;
-    heap->origin = origin;
-    heap->used = heap->peak = heap->live_count = 0;
+    if (!starts_start(&heap->live, &heap->records)) {
+        records_end(&heap->records);
+        free(heap);
+        return NULL;
+    }
     at(heap, RING)->live = 1;
     if (size > 0)
         add_free(heap, RING, 0, size); /* the first chunk has room for it */
@@ -130,62 +127,26 @@ void heap_destroy(struct heap *heap)
 {
     if (heap == NULL)
         return;
+    starts_end(&heap->live);
     records_end(&heap->records);
     free(heap);
 }
 
-/* The bytes before the first aligned place in a block. */
-static inline size_t gap_before(const struct heap *heap, size_t offset, size_t alignment)
+/* Make the middle of a free block live; what lies before and behind it stays free. */
+static size_t carve(struct heap *heap, uint32_t index, const struct request *request)
 {
-    return -(heap->origin + offset) & (alignment - 1);
-}
-
-static bool fits(const struct heap *heap, const struct block *block, size_t size, size_t alignment)
-{
-    size_t gap = gap_before(heap, block_offset(block), alignment), room = block_size(block);
-    return gap <= room && size <= room - gap;
-}
-
-/* The best free block for a request, or 0. */
-static uint32_t find_fit(const struct heap *heap, size_t size, size_t alignment)
-{
-    struct key before = {size - 1, SIZE_MAX};
-    for (int i = 0; i < ALIGNMENT_TRIES; i++) {
-        uint32_t index = bins_above(&heap->free, before);
-        if (index == 0 || fits(heap, at(heap, index), size, alignment))
-            return index;
-        before = key_of(at(heap, index));
-    }
-    size_t worst_gap = alignment - UNIT;
-    if (size > SIZE_MAX - worst_gap)
-        return 0;
-    return bins_above(&heap->free, (struct key){size + worst_gap - 1, SIZE_MAX});
-}
-
-/* The same block, out of the tree of free blocks. */
-static uint32_t take_fit(struct heap *heap, size_t size, size_t alignment)
-{
-    if (alignment == UNIT)
-        return bins_remove_above(&heap->free, (struct key){size - 1, SIZE_MAX});
-    uint32_t index = find_fit(heap, size, alignment);
-    return index != 0 ? bins_remove(&heap->free, key_of(at(heap, index))) : 0;
-}
-
-/* Make the middle of a block that was taken as a fit live; what lies before and behind it stays free. */
-static size_t carve(struct heap *heap, uint32_t index, size_t size, size_t alignment)
-{
+    sizes_remove(&heap->free, index);
     struct block *block = at(heap, index);
-    size_t start = block_offset(block), gap = gap_before(heap, start, alignment), room = block_size(block) - gap;
-    size_t taken = whole(size, room);
+    size_t start = block_offset(block), gap = gap_before(start, request), room = block_size(block) - gap;
+    size_t taken = whole(request->size, room);
     if (room > taken)
         add_free(heap, index, start + gap + taken, room - taken);
     if (gap > 0)
         add_free(heap, block->neighbour[BELOW], start, gap);
     block_set_offset(block, start + gap);
-    block_set_size(block, size);
+    block_set_size(block, request->size);
     block->live = 1;
-    bins_insert(&heap->live, index);
-    heap->live_count++;
+    starts_insert(&heap->live, index);
     set_used(heap, heap->used + taken);
     return start + gap;
 }
@@ -198,21 +159,23 @@ size_t heap_allocate(struct heap *heap, size_t size, size_t alignment, enum heap
         *fault = HEAP_FULL;
         return HEAP_NONE;
     }
-    if (!records_reserve(&heap->records, 2)) {
-        *fault = find_fit(heap, size, alignment) != 0 ? HEAP_NO_RECORD : HEAP_FULL;
-        return HEAP_NONE;
-    }
-    uint32_t index = take_fit(heap, size, alignment);
-    *fault = index != 0 ? HEAP_OK : HEAP_FULL;
-    return index != 0 ? carve(heap, index, size, alignment) : HEAP_NONE;
+    const struct request request = {size, alignment, heap->origin};
+    uint32_t index = sizes_find(&heap->free, &request);
+    bool reserved = index != 0 && records_reserve(&heap->records, 2);
+    *fault = index == 0 ? HEAP_FULL : reserved ? HEAP_OK : HEAP_NO_RECORD;
+    return reserved ? carve(heap, index, &request) : HEAP_NONE;
 }
 
-/* The live block that contains an offset, or 0. */
+/* The live block that contains an offset, or 0; one that does not start there is looked for from block to block. */
 static uint32_t containing(const struct heap *heap, size_t offset)
 {
-    uint32_t index = bins_at_or_below(&heap->live, (struct key){.offset = offset});
-    const struct block *block = at(heap, index);
-    return index != 0 && offset - block_offset(block) < extent(heap, block) ? index : 0;
+    uint32_t index = starts_find(&heap->live, offset);
+    if (index != 0 || offset >= heap->size)
+        return index;
+    do {
+        index = at(heap, index)->neighbour[BELOW];
+    } while (block_offset(at(heap, index)) > offset);
+    return at(heap, index)->live ? index : 0;
 }
 
 /* What is wrong with an offset at which no live block starts. */
@@ -228,7 +191,7 @@ static size_t absorb(struct heap *heap, uint32_t index, int side)
     const struct block *block = at(heap, neighbour);
     if (block->live)
         return 0;
-    bins_remove(&heap->free, key_of(block));
+    sizes_remove(&heap->free, neighbour);
     size_t size = block_size(block);
     drop(heap, neighbour);
     return size;
@@ -236,11 +199,10 @@ static size_t absorb(struct heap *heap, uint32_t index, int side)
 
 enum heap_fault heap_free(struct heap *heap, size_t offset)
 {
-    uint32_t index = bins_remove(&heap->live, (struct key){.offset = offset});
+    uint32_t index = starts_remove(&heap->live, offset);
     if (index == 0)
         return fault_at(heap, offset);
     size_t size = extent(heap, at(heap, index));
-    heap->live_count--;
     heap->used -= size;
     size_t below = absorb(heap, index, BELOW), above = absorb(heap, index, ABOVE);
     set_free(heap, index, offset - below, below + size + above);
@@ -280,19 +242,13 @@ enum heap_fault heap_find(const struct heap *heap, size_t offset, size_t *start,
     return HEAP_OK;
 }
 
-static size_t largest_free(const struct heap *heap)
-{
-    uint32_t index = bins_at_or_below(&heap->free, (struct key){SIZE_MAX, SIZE_MAX});
-    return index != 0 ? block_size(at(heap, index)) : 0;
-}
-
 void heap_figures(const struct heap *heap, struct heap_figures *figures)
 {
     *figures = (struct heap_figures){.size = heap->size,
                                      .used = heap->used,
                                      .peak = heap->peak,
-                                     .largest_free = largest_free(heap),
-                                     .live = heap->live_count};
+                                     .largest_free = sizes_largest(&heap->free),
+                                     .live = heap->live.count};
 }
 
 /* What a walk around the ring has counted. */
@@ -329,22 +285,20 @@ static bool walk_ring(const struct heap *heap, struct totals *totals)
     return totals->end == heap->size && ring->neighbour[BELOW] == totals->before && ring->live;
 }
 
-/* The counts being equal, every block is where it belongs if each of the ring is found there. */
-static bool is_ring_in_bins(const struct heap *heap)
+/* The counts being equal, nothing is missing if each live block is found; free ones link to one another. */
+static bool is_ring_in_starts(const struct heap *heap)
 {
-    for (uint32_t index = at(heap, RING)->neighbour[ABOVE]; index != RING; index = at(heap, index)->neighbour[ABOVE]) {
-        const struct block *block = at(heap, index);
-        if (bins_at_or_below(block->live ? &heap->live : &heap->free, key_of(block)) != index)
+    for (uint32_t index = at(heap, RING)->neighbour[ABOVE]; index != RING; index = at(heap, index)->neighbour[ABOVE])
+        if (at(heap, index)->live && starts_find(&heap->live, block_offset(at(heap, index))) != index)
             return false;
-    }
     return true;
 }
 
 bool heap_is_valid(const struct heap *heap)
 {
     struct totals totals = {.end = 0};
-    return walk_ring(heap, &totals) && totals.used == heap->used && totals.live == heap->live_count &&
-           totals.largest_free == largest_free(heap) && heap->used <= heap->peak && heap->peak <= heap->size &&
-           bins_are_valid(&heap->live, totals.live, true) && bins_are_valid(&heap->free, totals.free, false) &&
-           is_ring_in_bins(heap) && records_are_valid(&heap->records, totals.live + totals.free + 1);
+    return walk_ring(heap, &totals) && totals.used == heap->used && totals.largest_free == sizes_largest(&heap->free) &&
+           heap->used <= heap->peak && heap->peak <= heap->size &&
+           starts_are_valid(&heap->live, totals.live) && sizes_are_valid(&heap->free, totals.free) &&
+           is_ring_in_starts(heap) && records_are_valid(&heap->records, totals.live + totals.free + 1);
 }

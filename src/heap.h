@@ -4,7 +4,9 @@
  * Plain C that never touches the block itself: all records lie in ordinary
  * memory, so a stray remote write cannot corrupt them and every byte of the
  * block is the user's.  Deterministic: the same sequence of calls gives the
- * same offsets on every PE.  Every call takes logarithmic time at most.
+ * same offsets on every PE.  What allocating, freeing and resizing cost does not
+ * depend on the number of blocks, on the average and but for a heap that is all
+ * but full; an address inside an allocation is found by going from block to block.
  */
 #ifndef SHMEM_PARTITION_HEAP_H
 #define SHMEM_PARTITION_HEAP_H

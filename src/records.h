@@ -4,9 +4,9 @@
  *
  * A record is known by a 32-bit index, half as long as a pointer, and takes 28
  * bytes: with a free block for every live one, which is the worst of a steady
- * state, that is still under 64 bytes per live block.  Records lie in chunks of
- * one size and are never moved.  Record 0 exists from the start and stands for
- * "none".
+ * state, that is still under 64 bytes per live block, with the 4 at most that
+ * finding a live one takes.  Records lie in chunks of one size and are never
+ * moved.  Record 0 exists from the start and stands for "none".
  */
 #ifndef SHMEM_PARTITION_RECORDS_H
 #define SHMEM_PARTITION_RECORDS_H
@@ -16,7 +16,8 @@
 #include <stdint.h>
 
 enum { UNIT = 16 };          /* every block starts at a multiple of this */
-enum { BELOW = 0, ABOVE = 1 }; /* a direction by address, or by order in a tree */
+enum { BELOW = 0, ABOVE = 1 };   /* a direction by address */
+enum { BEFORE = 0, BEHIND = 1 }; /* a direction in a list */
 
 #define RECORDS_LARGEST_SIZE ((UINT64_C(1) << 48) - 1) /* of a heap: 256 TiB; no machine addresses more */
 
@@ -28,10 +29,9 @@ enum { BELOW = 0, ABOVE = 1 }; /* a direction by address, or by order in a tree 
 struct block {
     uint32_t offset_low, size_low;
     uint32_t offset_high : 12, size_high : 16; /* of the offset in units, and of the size in bytes */
-    uint32_t heavier : 2;                      /* 0, or 1 + the side on which its subtree is higher */
     uint32_t live : 1;
     uint32_t neighbour[2]; /* by address */
-    uint32_t child[2];     /* in the tree of live or that of free blocks */
+    uint32_t list[2];      /* in the list of free blocks of much the same size, or of live ones of the same hash */
 };
 
 _Static_assert(sizeof(struct block) == 28, "a record is not padded");

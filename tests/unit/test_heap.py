@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import random
+from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
@@ -16,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 OK, FULL, NO_RECORD, NOT_LIVE, INSIDE = range(5)
 NONE = 2**64 - 1
 GRAIN = 16
+BLOCKS_TRIED, CLASSES_TRIED = 8, 16  # of a class, and of classes, before a block is taken that is surely large enough
 
 
 class Figures(ctypes.Structure):
@@ -24,7 +26,7 @@ class Figures(ctypes.Structure):
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    lib = build("heap", ["heap.c", "bins.c", "tree.c", "records.c"])
+    lib = build("heap", ["heap.c", "sizes.c", "starts.c", "records.c"])
     size, pointer = ctypes.c_size_t, ctypes.POINTER
     lib.heap_create.restype, lib.heap_create.argtypes = ctypes.c_void_p, [size, size]
     lib.heap_destroy.restype, lib.heap_destroy.argtypes = None, [ctypes.c_void_p]
@@ -76,6 +78,15 @@ class Heap:
         return library().heap_is_valid(self.handle)
 
 
+def size_class(size: int) -> int:
+    """Four classes to a doubling of units, and one for each of the first few numbers of units."""
+    units = size // GRAIN
+    if units < 4:
+        return units
+    doubling = units.bit_length() - 1
+    return 4 * doubling + (units * 4 >> doubling)
+
+
 @dataclass
 class Model:
     """What is live: start -> size asked.  Gaps are worked out anew each time."""
@@ -104,12 +115,18 @@ class Model:
     def largest_free(self) -> int:
         return max((end - start for start, end in self.gaps), default=0)
 
-    def best(self, size: int, alignment: int) -> int:
-        """Where best fit, lowest among the best, puts a block; NONE if nowhere."""
+    def places(self, size: int, alignment: int) -> set[int]:
+        """Where a good fit may put a block, by what the sources promise; NONE if nowhere."""
         step = max(alignment, GRAIN)
         aligned = [(start, end, start + -(self.origin + start) % step) for start, end in self.gaps]
-        fits = [(end - start, offset) for start, end, offset in aligned if offset + size <= end]
-        return min(fits)[1] if fits else NONE
+        fits = [(size_class(end - start), offset) for start, end, offset in aligned if offset + size <= end]
+        if not fits:
+            return {NONE}
+        tried = Counter(size_class(end - start) for start, end in self.gaps)
+        if max(tried.values()) <= BLOCKS_TRIED and len(tried) <= CLASSES_TRIED:
+            return {min(fits)[1]}
+        is_sure = any(end - start >= size + step - GRAIN for start, end in self.gaps)
+        return {offset for _, offset in fits} | (set() if is_sure else {NONE})
 
     def containing(self, offset: int) -> int | None:
         return next((start for start in self.live if start <= offset < self.end(start)), None)
@@ -149,11 +166,12 @@ class HeapMachine(RuleBasedStateMachine):
         return data.draw(st.sampled_from(sorted(self.model.live)))
 
     def check_allocate(self, size, alignment):
-        expected = self.model.best(size, alignment)
-        assert self.both("allocate", size, alignment) == (expected, FULL if expected == NONE else OK)
-        if expected != NONE:
-            assert (self.model.origin + expected) % max(alignment, GRAIN) == 0 and expected + size <= self.model.size
-            self.model.add(expected, size)
+        offset, fault = self.both("allocate", size, alignment)
+        assert offset in self.model.places(size, alignment)
+        assert fault == (FULL if offset == NONE else OK)
+        if offset != NONE:
+            assert (self.model.origin + offset) % max(alignment, GRAIN) == 0 and offset + size <= self.model.size
+            self.model.add(offset, size)
 
     def check_free(self, offset):
         assert self.both("free", offset) == OK
@@ -345,16 +363,23 @@ def test_full_and_empty_again_is_one_block(order):
     heap.close()
 
 
-def test_footprint_of_a_mixed_trace():
-    """The highest end that was ever used, against the most bytes that were ever live."""
-    heap, source = Heap(1 << 32), random.Random(5)
+@pytest.mark.parametrize("largest", [14, 20])
+@pytest.mark.parametrize("breathing", [False, True])
+def test_footprint_of_a_mixed_trace(largest, breathing):
+    """The highest end that was ever used, against the most bytes that were ever live; the mean of several traces."""
+    ratios = [footprint(random.Random(seed), largest, breathing) for seed in range(4)]
+    assert sum(ratios) / len(ratios) <= 1.15
+
+
+def footprint(source, largest, breathing) -> float:
+    heap = Heap(1 << 36)
     live, asked, most, highest = [], 0, 0, 0
-    for _ in range(20000):
-        if len(live) == 1000:
+    for step in range(20000):
+        while len(live) >= (500 if breathing and step // 1000 % 4 == 3 else 1000):
             offset, size = live.pop(source.randrange(len(live)))
             assert heap.free(offset) == OK
             asked -= size
-        size = int(2 ** source.uniform(4, 14))
+        size = int(2 ** source.uniform(0, largest))
         offset, fault = heap.allocate(size)
         assert fault == OK
         live.append((offset, size))
@@ -362,5 +387,18 @@ def test_footprint_of_a_mixed_trace():
         most, highest = max(most, asked), max(highest, offset + size)
     assert heap.is_valid
     assert heap.figures.peak <= 1.02 * most
-    assert highest <= 1.15 * most
+    heap.close()
+    return highest / most
+
+
+def test_full_class_is_searched_to_its_end():
+    """The one block that is large enough, behind many of its class that are a little smaller."""
+    heap = Heap(3000 * 1024 + 1040)
+    assert heap.allocate(1040) == (0, OK)
+    small = [heap.allocate(1024)[0] for _ in range(3000)]
+    assert heap.free(0) == OK
+    assert all(heap.free(offset) == OK for offset in small[1::2])
+    assert heap.allocate(1040) == (0, OK)
+    assert heap.allocate(1040) == (NONE, FULL)
+    assert heap.is_valid
     heap.close()

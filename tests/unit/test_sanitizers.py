@@ -1,6 +1,6 @@
 """Every tests/c/*_check.c, with both compilers, under the address and undefined-behaviour sanitizers.
 
-The first lines of a check name what it is built with: ``// sources: heap.c tree.c`` (of src/) and
+The first lines of a check name what it is built with: ``// sources: heap.c sizes.c`` (of src/) and
 ``// libraries: hwloc`` (pkg-config packages).  clang needs Debian's libclang-rt-dev for its sanitizers.
 """
 
