@@ -1,16 +1,21 @@
 /*
  * What the symmetric allocator costs: time of malloc and free pairs against
  * glibc's, with few and many live blocks; footprint of mixed traces against
- * what is live; bytes of records per live block.
+ * what is live, over several seeds; bytes of records per live block.
  *
- *     cc -O2 -I src benchmarks/allocator.c src/heap.c src/bins.c src/tree.c src/records.c -o allocator && ./allocator
+ *     cc -O2 -I src benchmarks/allocator.c src/heap.c src/sizes.c src/starts.c src/records.c -lm -o allocator
+ *     ./allocator
  *
  * glibc answers most pairs from a cache per thread, without looking for a best
  * fit; its allocator proper, a descendant of dlmalloc, is measured with
  *
  *     GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0 ./allocator
+ *
+ * and dlmalloc itself, if you have its source, with -DDLMALLOC and an object
+ * made of it with -DONLY_MSPACES=1 -DUSE_LOCKS=0.
  */
 #include <malloc.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +23,7 @@
 
 #include "heap.h"
 
-enum { REPETITIONS = 7, PAIRS = 200000 };
+enum { REPETITIONS = 7, PAIRS = 200000, SEEDS = 8 };
 
 static const size_t heap_size = (size_t)1 << 38;
 
@@ -70,64 +75,144 @@ struct choice {
     uint32_t slot, size;
 };
 
-static double time_heap(size_t live, const struct choice *choice)
+/* An allocator to be timed: what it hands out is an offset or an address. */
+struct allocator {
+    const char *name;
+    void *(*start)(void);
+    size_t (*take)(void *state, size_t size);
+    void (*give)(void *state, size_t block);
+    void (*end)(void *state);
+};
+
+static void *heap_start(void)
 {
-    struct heap *heap = heap_create(heap_size, 0);
-    size_t *offset = malloc(live * sizeof *offset);
+    return heap_create(heap_size, 0);
+}
+
+static size_t heap_take(void *state, size_t size)
+{
+    return taken(state, size);
+}
+
+static void heap_give(void *state, size_t block)
+{
+    heap_free(state, block);
+}
+
+static void heap_end(void *state)
+{
+    heap_destroy(state);
+}
+
+static void *no_start(void)
+{
+    return NULL;
+}
+
+static size_t glibc_take(void *state, size_t size)
+{
+    (void)state;
+    return (size_t)malloc(size);
+}
+
+static void glibc_give(void *state, size_t block)
+{
+    (void)state;
+    free((void *)block);
+}
+
+static void no_end(void *state)
+{
+    (void)state;
+}
+
+#ifdef DLMALLOC
+void *create_mspace(size_t capacity, int locked);
+size_t destroy_mspace(void *space);
+void *mspace_malloc(void *space, size_t size);
+void mspace_free(void *space, void *block);
+
+static void *dlmalloc_start(void)
+{
+    return create_mspace(0, 0);
+}
+
+static size_t dlmalloc_take(void *state, size_t size)
+{
+    return (size_t)mspace_malloc(state, size);
+}
+
+static void dlmalloc_give(void *state, size_t block)
+{
+    mspace_free(state, (void *)block);
+}
+
+static void dlmalloc_end(void *state)
+{
+    destroy_mspace(state);
+}
+#endif
+
+static const struct allocator allocators[] = {{"heap", heap_start, heap_take, heap_give, heap_end},
+                                              {"glibc", no_start, glibc_take, glibc_give, no_end},
+#ifdef DLMALLOC
+                                              {"dlmalloc", dlmalloc_start, dlmalloc_take, dlmalloc_give, dlmalloc_end},
+#endif
+};
+
+enum { ALLOCATORS = sizeof allocators / sizeof *allocators };
+
+static double time_pairs(const struct allocator *allocator, size_t live, const struct choice *choice)
+{
+    void *state = allocator->start();
+    size_t *block = malloc(live * sizeof *block);
     for (size_t i = 0; i < live; i++)
-        offset[i] = taken(heap, choice[i % PAIRS].size);
+        block[i] = allocator->take(state, choice[i % PAIRS].size);
     double start = 0;
     for (size_t i = 0; i < 2 * PAIRS; i++) { /* once over to mix, once to measure */
         if (i == PAIRS)
             start = now();
         const struct choice *one = &choice[i % PAIRS];
-        heap_free(heap, offset[one->slot]);
-        offset[one->slot] = taken(heap, one->size);
+        allocator->give(state, block[one->slot]);
+        block[one->slot] = allocator->take(state, one->size);
     }
     double seconds = now() - start;
-    free(offset);
-    heap_destroy(heap);
+    for (size_t i = 0; i < live; i++)
+        allocator->give(state, block[i]);
+    free(block);
+    allocator->end(state);
     return seconds / PAIRS;
 }
 
-static double time_malloc(size_t live, const struct choice *choice)
+static void choose(struct choice *choice, size_t live)
 {
-    void **block = malloc(live * sizeof *block);
-    for (size_t i = 0; i < live; i++)
-        block[i] = malloc(choice[i % PAIRS].size);
-    double start = 0;
-    for (size_t i = 0; i < 2 * PAIRS; i++) {
-        if (i == PAIRS)
-            start = now();
-        const struct choice *one = &choice[i % PAIRS];
-        free(block[one->slot]);
-        block[one->slot] = malloc(one->size);
+    uint64_t state = 88172645463325252;
+    for (int j = 0; j < PAIRS; j++) {
+        choice[j].slot = (uint32_t)(next_random(&state) % live);
+        choice[j].size = (uint32_t)mixed_size(&state, 14);
     }
-    double seconds = now() - start;
-    for (size_t i = 0; i < live; i++)
-        free(block[i]);
-    free(block);
-    return seconds / PAIRS;
 }
 
 static void report_times(void)
 {
     static const size_t counts[] = {10, 1000, 100000};
     struct choice *choice = malloc(PAIRS * sizeof *choice);
-    printf("\n%12s %14s %14s %8s\n", "live blocks", "heap ns/pair", "glibc ns/pair", "ratio");
+    printf("\n%12s", "live blocks");
+    for (int k = 0; k < ALLOCATORS; k++)
+        printf(" %8s ns/pair", allocators[k].name);
+    printf("   heap / last\n");
     for (int i = 0; i < 3; i++) {
-        uint64_t state = 88172645463325252;
-        for (int j = 0; j < PAIRS; j++) {
-            choice[j].slot = (uint32_t)(next_random(&state) % counts[i]);
-            choice[j].size = (uint32_t)mixed_size(&state, 14);
-        }
-        double heap[REPETITIONS], glibc[REPETITIONS], ratio[REPETITIONS];
+        choose(choice, counts[i]);
+        double seconds[ALLOCATORS][REPETITIONS], ratio[REPETITIONS];
         for (int j = 0; j < REPETITIONS; j++) {
-            heap[j] = time_heap(counts[i], choice);
-            glibc[j] = time_malloc(counts[i], choice);
-            ratio[j] = heap[j] / glibc[j];
+            for (int k = 0; k < ALLOCATORS; k++)
+                seconds[k][j] = time_pairs(&allocators[k], counts[i], choice);
+            ratio[j] = seconds[0][j] / seconds[ALLOCATORS - 1][j];
         }
-        printf("%12zu %14.0f %14.0f %8.2f\n", counts[i], 1e9 * median(heap), 1e9 * median(glibc), median(ratio));
+        printf("%12zu", counts[i]);
+        for (int k = 0; k < ALLOCATORS; k++)
+            printf(" %16.0f", 1e9 * median(seconds[k]));
+        printf(" %13.2f\n", median(ratio));
     }
     free(choice);
 }
@@ -173,12 +258,11 @@ static void replay_free(struct replay *replay, size_t victim)
     replay->size[victim] = replay->size[replay->count];
 }
 
-static struct footprint replayed(const struct trace *trace)
+static struct footprint replayed(const struct trace *trace, uint64_t state)
 {
     struct replay replay = {.heap = heap_create(heap_size, 0),
                             .offset = malloc(trace->live * sizeof(size_t)),
                             .size = malloc(trace->live * sizeof(size_t))};
-    uint64_t state = 88172645463325252;
     for (size_t i = 0; i < 20 * trace->live; i++) {
         int exhale = trace->breathing && i / trace->live % 4 == 3;
         size_t target = exhale ? trace->live / 2 : trace->live - 1;
@@ -203,11 +287,17 @@ static void report_footprints(void)
                                           {"mixed, in phases", 1000, 20, 0, 1},
                                           {"small, up to 4 KiB", 1000, 12, 0, 0},
                                           {"many, up to 64 KiB", 20000, 16, 0, 0}};
-    printf("\n%-22s %14s %14s %12s\n", "trace", "most live", "highest end", "end / live");
+    printf("\n%-22s %22s %8s %8s %8s\n", "trace", "highest end / most live", "least", "mean", "most");
     for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
-        struct footprint footprint = replayed(&traces[i]);
-        printf("%-22s %14zu %14zu %12.3f\n", traces[i].name, footprint.most_asked, footprint.highest_end,
-               (double)footprint.highest_end / (double)footprint.most_asked);
+        double least = INFINITY, most = 0, sum = 0;
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            struct footprint footprint = replayed(&traces[i], 88172645463325252 + 7919 * seed);
+            double ratio = (double)footprint.highest_end / (double)footprint.most_asked;
+            least = fmin(least, ratio);
+            most = fmax(most, ratio);
+            sum += ratio;
+        }
+        printf("%-46s %8.3f %8.3f %8.3f\n", traces[i].name, least, sum / SEEDS, most);
     }
 }
 
