@@ -6,12 +6,16 @@ place that is no C library's, and not hwloc's, which does what it is asked.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from jobs import ROOT, Result, launcher, run_command
 
 import pyshmem
@@ -38,8 +42,8 @@ def compiled(made: Path, *arguments: str) -> Path:
     return made
 
 
-def run(pes: int, *program: str) -> Result:
-    return run_command([*launcher(), "run", "-n", str(pes), "--", *program], DEFINED)
+def run(pes: int, *program: str, environment: Mapping[str, str] = DEFINED) -> Result:
+    return run_command([*launcher(), "run", "-n", str(pes), "--", *program], environment)
 
 
 def check_output(result: Result, pes: int) -> None:
@@ -80,6 +84,48 @@ def test_sanitizers_find_nothing(sanitized, pes):
     result = run(pes, "env", *environment, "ASAN_OPTIONS=detect_leaks=0", program)
     check_output(result, pes)
     assert "Sanitizer" not in result.output and "runtime error" not in result.output, result.output
+
+
+# ---- any environment -------------------------------------------------------------------------------------------------
+
+
+VARIABLES = [*(f"SHMEM_SYMMETRIC_PARTITION{number}" for number in ("1", "2", "02", "7", "127", "0", "128", "x", "")),
+             "SMA_SYMMETRIC_PARTITION2", "SHMEM_PARTITION_RULES", "PYSHMEM_EARLY", "PYSHMEM_POPULATE", "PYSHMEM_REPORT"]
+WORDS = ["size=", "16M", "4M", "1e3", "kind=", "DEFAULT", "FASTMEM", "NODES(0)", "NODES(0-", "+", "policy=",
+         "PREFERRED", "INTERLEAVED", ",local", "pgsize=", "4K", "THP", "name=", "fast", "fallback=", ":", ";", ">", ">=",
+         "<", "size", "site=", "libc.so*", "-1", "0", "18446744073709551616", "9" * 400, "\t", " ", "'", "=", "%s%n"]
+RAW = st.binary(min_size=1, max_size=300).map(lambda raw: os.fsdecode(raw.replace(b"\0", b"")))
+NEARLY = st.lists(st.sampled_from(WORDS), max_size=30).map("".join)
+RIGHT = st.builds("size={}M:kind={}:policy={}".format, st.integers(1, 16), st.sampled_from(["DEFAULT", "NODES(0)"]),
+                  st.sampled_from(["MANDATORY", "PREFERRED"]))
+SPOILT = st.builds(lambda text, at, piece: text[:at] + piece + text[at + 1:], RIGHT, st.integers(0, 40), NEARLY)
+ENVIRONMENTS = st.dictionaries(st.sampled_from(VARIABLES), RIGHT | SPOILT | NEARLY | RAW, min_size=1, max_size=4)
+ELSEWHERE = {name: value for name, value in DEFINED.items() if name.startswith("OMPI_")}
+
+
+@settings(max_examples=int(os.environ.get("PYSHMEM_TEST_EXAMPLES", "12")), deadline=None, derandomize=True,
+          suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(environment=ENVIRONMENTS)
+def test_any_environment_is_used_or_refused_in_words(sanitized, tmp_path_factory, environment):
+    """Whatever the variables say, the program runs to its end with the right values, or is told why it cannot."""
+    program, preloaded = sanitized
+    scratch = tmp_path_factory.mktemp("fuzzed")  # reports may go to a file of any name
+    result = run(1, "env", "-C", str(scratch), *preloaded, "ASAN_OPTIONS=detect_leaks=0", program,
+                 environment=ELSEWHERE | environment)
+    assert "Sanitizer" not in result.output and "runtime error" not in result.output, result.output
+    if result.status == 0:
+        assert result.output.count("all well") == 1, result.output
+    else:
+        assert 0 < result.status < 128, result.output
+        assert "shmem_partition: " in result.output or "PE 0: no memory" in result.output, result.output
+
+
+@pytest.mark.parametrize("definition", ["size=16M:kind=NODES(0):policy=PREFERRED", "size=16M:kind=DEFAULT"])
+def test_right_definitions_are_used(sanitized, definition):
+    program, preloaded = sanitized
+    result = run(1, "env", *preloaded, "ASAN_OPTIONS=detect_leaks=0", program,
+                 environment=ELSEWHERE | {"SHMEM_SYMMETRIC_PARTITION1": definition})
+    assert result.status == 0 and result.output.count("all well") == 1, result.output
 
 
 # ---- valgrind --------------------------------------------------------------------------------------------------------
