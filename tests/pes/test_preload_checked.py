@@ -93,7 +93,8 @@ VARIABLES = [*(f"SHMEM_SYMMETRIC_PARTITION{number}" for number in ("1", "2", "02
              "SMA_SYMMETRIC_PARTITION2", "SHMEM_PARTITION_RULES", "PYSHMEM_EARLY", "PYSHMEM_POPULATE", "PYSHMEM_REPORT"]
 WORDS = ["size=", "16M", "4M", "1e3", "kind=", "DEFAULT", "FASTMEM", "NODES(0)", "NODES(0-", "+", "policy=",
          "PREFERRED", "INTERLEAVED", ",local", "pgsize=", "4K", "THP", "name=", "fast", "fallback=", ":", ";", ">",
-         ">=", "<", "size", "site=", "libc.so*", "-1", "0", "18446744073709551616", "9" * 400, "\t", " ", "'", "=", "%s%n"]
+         ">=", "<", "size", "site=", "libc.so*", "-1", "0", "18446744073709551616", "9" * 400, "\t", " ", "'", "=",
+         "%s%n"]
 RAW = st.binary(min_size=1, max_size=300).map(lambda raw: os.fsdecode(raw.replace(b"\0", b"")))
 NEARLY = st.lists(st.sampled_from(WORDS), max_size=30).map("".join)
 RIGHT = st.builds("size={}M:kind={}:policy={}".format, st.integers(1, 16), st.sampled_from(["DEFAULT", "NODES(0)"]),
