@@ -69,6 +69,8 @@ static char *take(struct partition *first, size_t size, size_t alignment)
     return say_full(first, size, first_fault);
 }
 
+static bool is_power_of_two(size_t number) { return number != 0 && (number & (number - 1)) == 0; }
+
 void *shmem_partition_reserve(size_t alignment, size_t size, int partition_id)
 {
     if (!partitions_running())
@@ -76,7 +78,7 @@ void *shmem_partition_reserve(size_t alignment, size_t size, int partition_id)
     struct partition *partition = partition_with_id(partition_id);
     if (!partition)
         return refuse("there is no partition %d", partition_id);
-    if (alignment == 0 || (alignment & (alignment - 1)) != 0)
+    if (!is_power_of_two(alignment))
         return refuse("alignment %zu is not a power of two", alignment);
     if (size == 0)
         return NULL;
@@ -92,7 +94,7 @@ static void *allocate(size_t alignment, size_t size, int partition_id, const cha
         return NULL;
     void *pointer = shmem_partition_reserve(alignment, size, partition_id);
     struct partition *partition = partition_with_id(partition_id);
-    if (pointer || (partition && alignment <= partition->alignment))
+    if (pointer || (partition && is_power_of_two(alignment) && alignment <= partition->alignment))
         engine_meet(); /* also when it is full, which all PEs find alike */
     else
         report_refusal(function);

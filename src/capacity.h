@@ -12,8 +12,8 @@
 /* What one PE wants of its node, for one partition. */
 struct demand {
     size_t bytes;
-    bool bound;           /* only `nodes` will do; otherwise any memory of the machine */
     int id;               /* the partition's */
+    int bound;            /* 1: only `nodes` will do; otherwise any memory of the machine.  An int: no byte is left over */
     struct nodeset nodes; /* empty: no binding */
 };
 

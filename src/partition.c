@@ -160,6 +160,8 @@ int partitions_start(int requested, int *provided)
     state->phase = PHASE_FAILED;
     state->failed_pe = -1;
     int prepared = prepare(&saved, &state->message);
+    if (prepared != 0)
+        preparation_refuse(&saved);
     struct message reason; /* the engine's own faults come before ours, but must not hide them */
     int started = start_engine(requested, provided, &reason);
     preparation_undo(&saved);

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-enum { LARGE_ALIGNMENT = 2 << 20, RESERVE = 1 << 20 };
+enum { LARGE_ALIGNMENT = 2 << 20, RESERVE = 1 << 20, REFUSED_HEAP = 16 << 20 };
 
 extern char **environ;
 
@@ -56,18 +56,28 @@ static size_t largest_page(const struct definitions *definitions)
     return largest;
 }
 
+/* More than there are addresses?  `which`: the definition, or the name of the variable, that asks for so much. */
+static int check_addresses(size_t total, const char *which, struct message *message)
+{
+    if (total <= (size_t)1 << 47)
+        return 0;
+    message_set(message, "%s\nwith this the symmetric heap is larger than an address space (128 TiB); ask for less", which);
+    return -1;
+}
+
 /* What the engine's heap must hold: its own share and every block, with room to align them. */
 static int heap_bytes(const struct definitions *definitions, size_t *bytes, struct message *message)
 {
     size_t total = definitions->default_heap ? definitions->default_heap : engine_default_heap();
+    if (check_addresses(total, definitions->default_heap_variable, message) != 0)
+        return -1;
     for (int i = 0; i < definitions->count; i++) {
-        size_t alignment = preparation_alignment(&definitions->entry[i]);
-        size_t block = preparation_block_bytes(&definitions->entry[i]);
-        if (__builtin_add_overflow(block, 2 * alignment, &block) || __builtin_add_overflow(total, block, &total) ||
-            total > (size_t)1 << 47) {
-            message_set(message, "the partitions add up to more than an address space holds (128 TiB)");
+        const struct definition *definition = &definitions->entry[i];
+        if (check_addresses(definition->size, definition->text, message) != 0)
             return -1;
-        }
+        total += preparation_block_bytes(definition) + 2 * preparation_alignment(definition);
+        if (check_addresses(total, definition->text, message) != 0)
+            return -1;
     }
     /* What the engine maps, its own part included, is a multiple of the page: heaps one beside the other stay aligned. */
     total += (definitions->count ? RESERVE : 0) + engine_heap_addition();
@@ -159,6 +169,13 @@ void preparation_undo(struct saved_environment *saved)
             (void)unsetenv(engine_size_variables[i]);
         free(saved->value[i]);
     }
+}
+
+void preparation_refuse(struct saved_environment *saved)
+{
+    struct message unused;
+    if (!saved->changed)
+        (void)set_heap_size(REFUSED_HEAP, saved, &unused);
 }
 
 int preparation_check(const struct definitions *definitions, const struct room *room, bool here, size_t *bytes,

@@ -18,6 +18,12 @@ struct saved_environment {
 /* Read the definitions into the state and set the size of the engine's heap; 0, or -1 with a message. */
 int preparation_do(struct saved_environment *saved, struct message *message);
 
+/*
+ * When that failed: what was refused must not reach the engine, which starts all the same, so that PEs can agree on
+ * what is wrong; the heap that it is given is small.
+ */
+void preparation_refuse(struct saved_environment *saved);
+
 /* The definitions of the environment and of the program; 0, or -1 with a message. */
 int preparation_read(struct definitions *definitions, const struct program_definition *program, int program_count,
                      struct message *message);

@@ -161,10 +161,10 @@ static int read_environment(struct definitions *definitions, char *const *enviro
         struct variable variable;
         int id = read_variable(*environment, &variable) ? variable_id(&variable) : 0;
         if (id < 0) {
-            message_set(message,
-                        "%s\nthe name of this variable ends in no partition ID: those are the numbers 1 to %d, as in "
-                        "SHMEM_SYMMETRIC_PARTITION2",
-                        variable.label, PARTITION_LIMIT);
+            message_set(message, "%s", "");
+            syntax_show_name(message, variable.label);
+            message_add(message, "\nthe name of this variable ends in no partition ID: those are the numbers 1 to %d, as "
+                                 "in SHMEM_SYMMETRIC_PARTITION2", PARTITION_LIMIT);
             return -1;
         }
         if (id > 0 && add_variable(definitions, &variable, id, message) != 0)
@@ -194,8 +194,9 @@ static int read_program(struct definition *definition, const struct program_defi
     if (!program->name)
         return 0;
     if (definition->name[0] && strcmp(definition->name, program->name) != 0) {
-        message_set(message, "%s\nthis partition is called \"%.63s\" by its key and \"%s\" by its definition",
-                    definition->text, program->name, definition->name);
+        message_set(message, "%s\nthis partition is called \"", definition->text);
+        syntax_show_name(message, program->name);
+        message_add(message, "\" by its key and \"%s\" by its definition", definition->name);
         return -1;
     }
     /* The name passes through the same check as one in a definition. */
@@ -203,10 +204,10 @@ static int read_program(struct definition *definition, const struct program_defi
     struct definition named = {0};
     if (snprintf(text, sizeof text, "size=1:name=%s", program->name) >= (int)sizeof text ||
         strchr(program->name, ':') || syntax_definition(&named, (struct written){label, text}, message) != 0) {
-        message_set(message,
-                    "%s\n\"%.80s\" cannot be a name: it is a letter followed by letters, digits, _ or -, of at most %d "
-                    "characters",
-                    definition->text, program->name, NAME_SIZE - 1);
+        message_set(message, "%s\n\"", definition->text);
+        syntax_show_name(message, program->name);
+        message_add(message, "\" cannot be a name: it is a letter followed by letters, digits, _ or -, of at most %d "
+                             "characters", NAME_SIZE - 1);
         return -1;
     }
     strcpy(definition->name, named.name);

@@ -53,6 +53,11 @@ static void show_around(struct message *message, struct written written, size_t 
     message_add(message, end - after > CONTEXT ? "...\n" : "\n");
 }
 
+void syntax_show_name(struct message *message, const char *name)
+{
+    show(message, name, least(strlen(name), CONTEXT));
+}
+
 void syntax_show(struct message *message, struct written written)
 {
     size_t before, marked;

@@ -348,7 +348,7 @@ cdef int verify_symmetry(pe_set *members) except -1:
     """After a barrier that followed ``engine_announce``: raise if the PE before this one did something else."""
     cdef message difference
     if engine_verify(members, &difference) != 0:
-        raise SymmetryError(difference.text.decode())
+        raise SymmetryError(words_of(difference.text))
     return 0
 
 

@@ -92,7 +92,7 @@ cdef void *take(Py_ssize_t bytes, size_t alignment, long hints, int partition_id
 
 cdef int raise_full(Py_ssize_t bytes, int partition_id) except -1:
     if partition_id:
-        raise MemoryError(shmem_partition_error().decode())
+        raise MemoryError(words_of(shmem_partition_error()))
     return raise_heap_full(bytes)
 
 

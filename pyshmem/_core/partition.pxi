@@ -36,7 +36,7 @@ def placement_of(uintptr_t address, Py_ssize_t bytes):
     with nogil:
         status = shmem_partition_placement(<void *>address, bytes, count, NODE_LIMIT, &absent)
     if status != 0:
-        raise OSError(shmem_partition_error().decode())
+        raise OSError(words_of(shmem_partition_error()))
     found = {node: count[node] for node in range(NODE_LIMIT) if count[node]}
     if absent:
         found[None] = absent
@@ -67,7 +67,7 @@ def placement_of_array(array):
 
 cdef dict migration_record(int status, const shmem_partition_migration_t *result):
     if status != 0:
-        raise PartitionError(shmem_partition_error().decode(errors="replace"))
+        raise PartitionError(words_of(shmem_partition_error()))
     return {"moved": result.moved, "there": result.there, "absent": result.absent, "shared": result.shared,
             "full": result.full, "pinned": result.pinned, "nodes": result.nodes.decode()}
 

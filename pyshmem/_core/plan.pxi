@@ -19,7 +19,7 @@ cdef dict definition_record(const definition *one, size_t block_bytes):
 
 cdef dict choice_record(const choice *one):
     return {"nodes": node_numbers(&one.nodes), "fell_back": bool(one.fell_back),
-            "why": one.why.text.decode(errors="replace") if one.fell_back else ""}
+            "why": words_of(one.why.text) if one.fell_back else ""}
 
 
 cdef dict plan_record(const plan *made, bint here):
@@ -34,7 +34,7 @@ cdef dict plan_record(const plan *made, bint here):
         "choices": [[choice_record(&made.choice[place * count + i]) for i in range(count)]
                     for place in range(made.places)] if made.choice is not NULL else [],
         "failed_pe": made.failed_pe if made.fails else None,
-        "failure": made.message.text.decode(errors="replace") if made.fails else None,
+        "failure": words_of(made.message.text) if made.fails else None,
     }
 
 
@@ -73,7 +73,7 @@ def plan_job(xml, definitions, int pes, place):
         program[i].text = <const char *>kept[i]
     cdef plan *made = plan_make(NULL if path is None else <const char *>path, program, count, pes, PLACES[place], &reason)
     if made is NULL:
-        raise OSError(reason.text.decode(errors="replace"))
+        raise OSError(words_of(reason.text))
     try:
         return plan_record(made, xml is None)
     finally:

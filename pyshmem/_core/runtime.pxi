@@ -5,6 +5,11 @@ cdef int this_pe = -1
 cdef int pe_count = 0
 
 
+cdef str words_of(const char *message):
+    """What the C library says; names and paths in it may be bytes that are no text."""
+    return (<bytes>message).decode(errors="backslashreplace")
+
+
 cdef int raise_not_running() except -1:
     raise NotInitializedError("OpenSHMEM is not initialised: call pyshmem.init() first (and not after finalize())")
 
@@ -27,7 +32,7 @@ def define(int partition_id, name, text):
     if name is not None:
         c_name = <const char *>name
     if shmem_partition_define(partition_id, c_name, <const char *>text) != 0:
-        raise PartitionError(shmem_partition_error().decode())
+        raise PartitionError(words_of(shmem_partition_error()))
 
 
 def start(int requested):
@@ -38,7 +43,7 @@ def start(int requested):
     with nogil:
         status = shmem_partition_init_thread(requested, &provided)
     if status != 0:
-        raise PartitionError(shmem_partition_error().decode(), pe=shmem_partition_failed_pe())
+        raise PartitionError(words_of(shmem_partition_error()), pe=shmem_partition_failed_pe())
     this_pe = shmem_my_pe()
     pe_count = shmem_n_pes()
     default_channel.handle = SHMEM_CTX_DEFAULT

@@ -237,7 +237,7 @@ cdef class Team:
         status = engine_team_split_strided(parent, <int>start, <int>stride, <int>wanted, contexts, &result, &reason)
         end_waiting(waiting)
         if status != 0:
-            raise RuntimeError(reason.text.decode())
+            raise RuntimeError(words_of(reason.text))
         return made_team(result)
 
     def split_2d(self, Py_ssize_t xrange, xaxis_config=None, yaxis_config=None):
@@ -272,7 +272,7 @@ cdef class Team:
         status = engine_team_split_2d(parent, <int>xrange, x_contexts, y_contexts, &row, &column, &reason)
         end_waiting(waiting)
         if status != 0:
-            raise RuntimeError(reason.text.decode())
+            raise RuntimeError(words_of(reason.text))
         return made_team(row), made_team(column)
 
     def create_ctx(self, options=0):

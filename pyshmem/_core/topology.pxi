@@ -43,7 +43,7 @@ def recognise(xml=None):
     cdef bytes path = None if xml is None else os.fsencode(xml)
     cdef memory_table *table = topology_recognise(NULL if path is None else <const char *>path, &reason)
     if table is NULL:
-        raise OSError(reason.text.decode(errors="replace"))
+        raise OSError(words_of(reason.text))
     try:
         return table.summary.decode(), [node_record(&table.node[i], xml is None) for i in range(table.count)]
     finally:
