@@ -119,7 +119,7 @@ struct heap *heap_create(size_t size, size_t origin)
     }
     at(heap, RING)->live = 1;
     if (size > 0)
-        add_free(heap, RING, 0, size); /* the first chunk has room for it */
+        add_free(heap, RING, 0, size); /* there is room for its record from the start */
     return heap;
 }
 
@@ -228,7 +228,7 @@ enum heap_fault heap_resize(struct heap *heap, size_t offset, size_t size)
             add_free(heap, index, offset + taken, room - taken);
         set_used(heap, heap->used - old + taken);
     }
-    block_set_size(block, size);
+    block_set_size(at(heap, index), size);
     return HEAP_OK;
 }
 

@@ -5,8 +5,9 @@
  * A record is known by a 32-bit index, half as long as a pointer, and takes 28
  * bytes: with a free block for every live one, which is the worst of a steady
  * state, that is still under 64 bytes per live block, with the 4 at most that
- * finding a live one takes.  Records lie in chunks of one size and are never
- * moved.  Record 0 exists from the start and stands for "none".
+ * finding a live one takes.  Records lie one after another, and move when more
+ * are reserved than there is room for.  Record 0 exists from the start and
+ * stands for "none".
  */
 #ifndef SHMEM_PARTITION_RECORDS_H
 #define SHMEM_PARTITION_RECORDS_H
@@ -36,20 +37,17 @@ struct block {
 
 _Static_assert(sizeof(struct block) == 28, "a record is not padded");
 
-enum { CHUNK_BITS = 8, CHUNK_RECORDS = 1 << CHUNK_BITS };
-
 struct records {
-    struct block **chunk;      /* the directory */
-    struct block **longer;     /* the directory to come, twice as long, filled as the present one is */
-    uint32_t length, chunks;   /* of the present directory: entries in all, and in use */
-    uint32_t fresh;            /* records from here on were never taken */
-    uint32_t returned;         /* the last one given back; they are linked by neighbour[ABOVE] */
+    struct block *block;
+    uint32_t length;         /* there is room for so many */
+    uint32_t fresh;          /* records from here on were never taken */
+    uint32_t returned;       /* the last one given back; they are linked by neighbour[ABOVE] */
     uint32_t returned_count;
 };
 
 static inline struct block *record_at(const struct records *records, uint32_t index)
 {
-    return &records->chunk[index >> CHUNK_BITS][index & (CHUNK_RECORDS - 1)];
+    return &records->block[index];
 }
 
 static inline size_t block_offset(const struct block *block)
@@ -79,7 +77,7 @@ static inline void block_set_size(struct block *block, size_t size)
 bool records_start(struct records *records);
 void records_end(struct records *records);
 
-/* Make sure that the next `count` calls of record_take succeed; false if there is no memory. */
+/* Make sure that the next `count` calls of record_take succeed; false if there is no memory.  Addresses may change. */
 bool records_reserve(struct records *records, uint32_t count);
 uint32_t record_take(struct records *records);
 void record_return(struct records *records, uint32_t index);

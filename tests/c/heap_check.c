@@ -3,34 +3,45 @@
  * The symmetric allocator under random calls, and with memory for its records
  * running out at every point where it could.
  *
- * records.c and starts.c are included with a malloc that refuses when it is told to.
+ * records.c and starts.c are included with allocators that refuse when they are told to.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static long mallocs_left = -1; /* no limit */
 
-static void *limited_malloc(size_t size)
+static bool is_refused(void)
 {
-    if (mallocs_left == 0)
-        return NULL;
     if (mallocs_left > 0)
         mallocs_left--;
-    return malloc(size);
+    else if (mallocs_left == 0)
+        return true;
+    return false;
 }
 
-static void *limited_calloc(size_t count, size_t size)
+static void *limited_calloc(size_t count, size_t size) { return is_refused() ? NULL : calloc(count, size); }
+
+/* To another place each time, so that nobody may rely on the old one. */
+static void *limited_realloc(void *old, size_t size)
 {
-    void *memory = limited_malloc(count * size);
-    return memory ? memset(memory, 0, count * size) : NULL;
+    static size_t old_size; /* of the one store that there is */
+    void *memory = is_refused() ? NULL : malloc(size);
+    if (!memory)
+        return NULL;
+    if (old)
+        memcpy(memory, old, old_size);
+    free(old);
+    old_size = size;
+    return memory;
 }
 
-#define malloc limited_malloc
+#define realloc limited_realloc
 #define calloc limited_calloc
 #include "../../src/records.c"
 #include "../../src/starts.c"
-#undef malloc
+#undef realloc
 #undef calloc
 
 #include "heap.h"
