@@ -7,6 +7,7 @@ is found by linking, function by function.
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 import re
@@ -26,6 +27,8 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).resolve().parent
 ABI = 1
 C_FLAGS = ["-std=c11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wpedantic"]
+
+EXPORTS = ROOT / "src/libshmem_partition.map"
 
 # The table of the specification's functions; by path, since there is no package to import it from yet.
 SPECIFICATION = runpy.run_path(str(ROOT / "pyshmem/specification.py"))
@@ -141,6 +144,16 @@ def specification(engine: Engine) -> tuple[int, int]:
     return (int(match[1]), int(match[2])) if match else (1, 0)
 
 
+def public_names(compiled: Path) -> tuple[list[str], list[str]]:
+    """Names of this library's own that programs may use, and those of OpenSHMEM that it takes over."""
+    text = EXPORTS.read_text().partition("local:")[0]
+    patterns = re.findall(r"^ +([\w*]+);$", text, re.MULTILINE)
+    defined = (output("nm", "--defined-only", "--extern-only", "--format=just-symbols", str(compiled)) or "").split()
+    names = [name for name in defined if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+    own = [name for name in names if name.startswith(("shmem_partition_", "shmemx_kind_"))]
+    return own, [name for name in names if name not in own]
+
+
 class Build(build_ext):
     """Builds the C library before the extension that stands on it."""
 
@@ -157,7 +170,9 @@ class Build(build_ext):
         for directory in (self.generated, self.destination / "lib" / "pkgconfig", self.destination / "include"):
             directory.mkdir(parents=True, exist_ok=True)
         self.write_has(engine)
+        self.compile_objects(engine)
         self.build_library(engine, hwloc or [])
+        self.build_archive(engine)
         self.build_preload()
         self.write_package_files(engine)
         self.prepare_manual()
@@ -173,42 +188,73 @@ class Build(build_ext):
         lines = [f"#define {name} {int(has)}\n" for name, has in self.features.items()]
         (self.generated / "has.h").write_text("/* Generated: what this OpenSHMEM library has. */\n" + "".join(lines))
 
-    def build_library(self, engine: Engine, hwloc: list[str]) -> None:
-        """Compile src/ into the shared library, with the name that programs look for at run time."""
-        self.library = self.destination / "lib" / f"libshmem_partition.so.{ABI}"
-        exports = ROOT / "src/libshmem_partition.map"
+    def compile_objects(self, engine: Engine) -> None:
+        """Compile src/, of which the shared library and the archive are made."""
+        self.objects = self.generated / "objects"
+        shutil.rmtree(self.objects, ignore_errors=True)
+        self.objects.mkdir()
+        self.compiler_of_objects = [*engine.compiler, *engine.compile_flags, *C_FLAGS, "-c", f"-I{self.generated}",
+                                    f"-I{ROOT / 'include'}", *(package_flags("hwloc", "--cflags") or [])]
         sources = sorted(map(str, [*ROOT.glob("src/*.c"), *ROOT.glob("src/engine/*.c")]))
-        self.compile([*engine.compiler, *engine.compile_flags], self.library, sources,
-                     f"-I{ROOT / 'include'}", f"-Wl,-soname,{self.library.name}", "-Wl,-Bsymbolic",
-                     f"-Wl,--version-script={exports}", *engine.link_flags, *hwloc, "-ldl")
+        self.call("libshmem_partition", [*self.compiler_of_objects, *sources], self.objects)
+
+    def build_library(self, engine: Engine, hwloc: list[str]) -> None:
+        """Link the shared library, with the name that programs look for at run time."""
+        self.library = self.destination / "lib" / f"libshmem_partition.so.{ABI}"
+        self.call(self.library.name,
+                  [*engine.compiler, "-shared", *sorted(map(str, self.objects.glob("*.o"))), "-o", str(self.library),
+                   f"-Wl,-soname,{self.library.name}", "-Wl,-Bsymbolic",
+                   f"-Wl,--version-script={EXPORTS}", *engine.link_flags, *hwloc, "-ldl"])
         # A wheel has no links; a linker script stands in for the name that programs are linked with.
         (self.destination / "lib/libshmem_partition.so").write_text(f"INPUT({self.library.name})\n")
+
+    def build_archive(self, engine: Engine) -> None:
+        """Make the library for programs that have the engine linked into them, where no other can stand before it.
+
+        The linker's ``--wrap`` puts ours before the engine's there; of its names no others are seen than the public.
+        """
+        archive, whole = self.library.with_name("libshmem_partition.a"), self.objects / "whole.o"
+        called = archive.name
+        self.call(called, [*self.compiler_of_objects, "-DLINKED_INTO_PROGRAM", str(ROOT / "src/engine/start.c")],
+                  self.objects)
+        self.call(called, ["ld", "-r", *sorted(map(str, self.objects.glob("*.o"))), "-o", str(whole)])
+        public, taken_over = public_names(whole)
+        renamed = [f"--redefine-sym={name}=__wrap_{name}" for name in taken_over]
+        self.call(called, ["objcopy", *renamed, str(whole)])
+        kept = [*public, *(f"__wrap_{name}" for name in taken_over)]
+        self.call(called, ["objcopy", *(f"--keep-global-symbol={name}" for name in kept), str(whole)])
+        archive.unlink(missing_ok=True)
+        self.call(called, ["ar", "rcs", str(archive), str(whole)])
+        self.taken_over = taken_over
 
     def build_preload(self) -> None:
         """Compile the preload library: without the engine, since it is loaded into programs that have none."""
         library = self.library.with_name("libshmem_partition_preload.so")
         sources = sorted(map(str, ROOT.glob("src/preload/*.c")))
-        self.compile(shlex.split(os.environ.get("CC", "cc")), library, sources,
-                     f"-DLIBRARY=\"{self.library.name}\"", "-Wl,-rpath,$ORIGIN", f"-Wl,-soname,{library.name}",
-                     f"-Wl,--version-script={ROOT / 'src/preload/mappings.map'}", "-ldl")
+        self.call(library.name,
+                  [*shlex.split(os.environ.get("CC", "cc")), *C_FLAGS, "-shared", *sources, "-o", str(library),
+                   f"-I{self.generated}", f"-DLIBRARY=\"{self.library.name}\"", "-Wl,-rpath,$ORIGIN",
+                   f"-Wl,-soname,{library.name}", f"-Wl,--version-script={ROOT / 'src/preload/mappings.map'}", "-ldl"])
 
-    def compile(self, compiler: list[str], library: Path, sources: list[str], *flags: str) -> None:
-        """Compile a shared library, or end the build with what the compiler says."""
-        command = [*compiler, *C_FLAGS, "-shared", *sources, "-o", str(library), f"-I{self.generated}", *flags]
-        print("building", library.name, "with", shlex.join(compiler))
-        done = subprocess.run(command, capture_output=True, text=True)
+    def call(self, made: str, command: list[str], directory: Path | None = None) -> None:
+        """Call a tool that has a part in making this, or end the build with what it says."""
+        print("building", made, "with", command[0])
+        done = subprocess.run(command, capture_output=True, text=True, cwd=directory)
         if done.stderr:
             print(done.stderr)
         if done.returncode != 0:
-            sys.exit(f"building {library.name} failed:\n{shlex.join(command)}\n{done.stderr}")
+            sys.exit(f"building {made} failed:\n{shlex.join(command)}\n{done.stderr}")
 
     def write_package_files(self, engine: Engine) -> None:
         """Write the interfaces, the pkg-config file and the record of this build."""
         for interface in ("shmem_partition.h", "shmem_partition.f90"):
             shutil.copy(ROOT / "include" / interface, self.destination / "include")
         version = self.distribution.get_version()
-        template = (ROOT / "src/shmem_partition.pc.in").read_text()
-        (self.destination / "lib/pkgconfig/shmem_partition.pc").write_text(template.replace("@VERSION@", version))
+        wraps = " ".join(f"-Wl,--wrap={name}" for name in self.taken_over)
+        for package in ("shmem_partition.pc", "shmem_partition_static.pc"):
+            text = (ROOT / "src" / f"{package}.in").read_text()
+            text = text.replace("@VERSION@", version).replace("@WRAPS@", wraps)
+            (self.destination / "lib/pkgconfig" / package).write_text(text)
         record = {
             "oshcc": engine.oshcc,
             "engine_version": engine.version,

@@ -3,6 +3,7 @@
  * its processes were launched by, and the preparation of the collectives.
  */
 #define _GNU_SOURCE
+#include "../preload/passing.h"
 #include "../state.h"
 #include "collectives.h"
 #include "corrections.h"
@@ -12,6 +13,49 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* The engine's functions that have names of ours, and the member that keeps each. */
+#define EVERY_ENGINE_HAS(DO)                                                                                           \
+    DO(init_thread, shmem_init_thread)                                                                                 \
+    DO(finalize, shmem_finalize)                                                                                       \
+    DO(malloc, shmem_malloc)                                                                                           \
+    DO(calloc, shmem_calloc)                                                                                           \
+    DO(align, shmem_align)                                                                                             \
+    DO(realloc, shmem_realloc)                                                                                         \
+    DO(free, shmem_free)                                                                                               \
+    DO(init, shmem_init)
+#define SOME_ENGINES_HAVE(DO)                                                                                          \
+    DO(malloc_with_hints, shmem_malloc_with_hints)                                                                     \
+    DO(malloc_with_old_hint, shmemx_malloc_with_hint)
+
+#ifdef LINKED_INTO_PROGRAM
+
+/* The linker's option --wrap gives our functions to the program, and keeps the engine's behind these names. */
+#define DECLARE(member, name) extern __typeof__(*((struct engine_functions *)NULL)->member) __real_##name;
+#define DECLARE_WEAK(member, name)                                                                                     \
+    extern __typeof__(*((struct engine_functions *)NULL)->member) __real_##name __attribute__((weak));
+#define FIND(member, name) functions->member = __real_##name;
+#define FIND_IF_THERE(member, name) FIND(member, name)
+
+EVERY_ENGINE_HAS(DECLARE)
+SOME_ENGINES_HAVE(DECLARE_WEAK)
+
+/* Behind those may still be the preload library. */
+static void prepare_to_find(void)
+{
+    pass_on_function *pass_on;
+    void *symbol = dlsym(RTLD_DEFAULT, PASS_ON_NAME);
+    memcpy(&pass_on, &symbol, sizeof symbol);
+    if (symbol)
+        pass_on();
+}
+
+#else
+
+static void prepare_to_find(void) {}
+
+#define FIND(member, name) resolve(&functions->member, #name, true);
+#define FIND_IF_THERE(member, name) resolve(&functions->member, #name, false);
 
 /*
  * Profilers go on from shmem_...() to pshmem_...(), where the engine has such
@@ -38,20 +82,15 @@ static void resolve(void *function, const char *name, bool required)
     memcpy(function, &symbol, sizeof symbol);
 }
 
+#endif
+
 const struct engine_functions *engine(void)
 {
     struct engine_functions *functions = &library.engine.functions;
     if (!functions->init) {
-        resolve(&functions->init_thread, "shmem_init_thread", true);
-        resolve(&functions->finalize, "shmem_finalize", true);
-        resolve(&functions->malloc, "shmem_malloc", true);
-        resolve(&functions->calloc, "shmem_calloc", true);
-        resolve(&functions->align, "shmem_align", true);
-        resolve(&functions->realloc, "shmem_realloc", true);
-        resolve(&functions->free, "shmem_free", true);
-        resolve(&functions->malloc_with_hints, "shmem_malloc_with_hints", false);
-        resolve(&functions->malloc_with_old_hint, "shmemx_malloc_with_hint", false);
-        resolve(&functions->init, "shmem_init", true);
+        prepare_to_find();
+        SOME_ENGINES_HAVE(FIND_IF_THERE)
+        EVERY_ENGINE_HAS(FIND)
     }
     return functions;
 }

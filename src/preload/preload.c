@@ -14,6 +14,7 @@
 #include "../interpose.h"
 
 #include "has.h"
+#include "passing.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -117,6 +118,8 @@ static void decide(void)
         state.partitions = load_partitions();
     state.decided = true;
 }
+
+void shmem_partition_pass_on(void) { state.decided = true; }
 
 static inline const struct interposed *partitions(void)
 {

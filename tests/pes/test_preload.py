@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from jobs import ROOT, check_job, launcher, run_command, run_job
+from unaware import (
+    ALL_BOUND,
+    FIRST,
+    MPOL_BIND,
+    MPOL_DEFAULT,
+    MPOL_PREFERRED,
+    NONE_BOUND,
+    SOURCES,
+    bindings,
+    compiled,
+    package_flags,
+    places,
+)
 
 import pyshmem
 from pyshmem.build import include_directory, library_directory
-
-SOURCES = ROOT / "tests/pes/preload"
-FIRST = {"SHMEM_SYMMETRIC_PARTITION1": "size=64M:kind=NODES(0)", "SHMEM_SYMMETRIC_PARTITION2": "size=8M"}
-HOW = ("malloc", "align", "shmalloc", "shmemalign", "realloc")
-MPOL_DEFAULT, MPOL_PREFERRED, MPOL_BIND = 0, 1, 2  # numaif.h
-PAGES = 256  # of 4 KiB in each of the program's allocations
 
 
 def preloaded(program, environment=()):
@@ -31,14 +37,9 @@ def preloaded(program, environment=()):
 def build(tmp_path_factory):
     """Compile a file of ``preload/`` with the engine's own wrapper and nothing of ours."""
     directory = tmp_path_factory.mktemp("preload")
-    oshcc = pyshmem.build_info()["oshcc"] or "oshcc"
 
-    def build(name, *flags, compiler=oshcc):
-        made = directory / name
-        command = [compiler, "-std=c11", "-Wall", "-Wextra", "-O1", str(SOURCES / f"{name}.c"), "-o", str(made), *flags]
-        result = run_command(command)
-        assert result.status == 0, result.output
-        return str(made)
+    def build(name, *flags, compiler=()):
+        return compiled(directory / name, str(SOURCES / f"{name}.c"), *flags, compiler=compiler)
 
     return build
 
@@ -48,24 +49,11 @@ def app(build):
     return build("app", "-Wno-deprecated-declarations")
 
 
-def bindings(output):
-    """``{(PE, what): (pages on node 0, policy, nodes)}`` from the program's lines."""
-    form = r"PE (\d): (\w+): node 0 has (\d+) pages, absent 0, policy (\d+) of nodes (\w+), at 0x\w+"
-    return {(int(pe), what): (int(pages), int(policy), int(nodes, 16))
-            for pe, what, pages, policy, nodes in re.findall(form, output)}
-
-
-def places(output):
-    """What was allocated and how far from the first allocation: the same in the same heap, wherever that is."""
-    found = {(pe, what): int(at, 16) for pe, what, at in re.findall(r"PE (\d): (\w+): node .* at (0x\w+)", output)}
-    return {key: at - found[key[0], "malloc"] for key, at in found.items()}
-
-
 @pytest.mark.parametrize("arguments", [[], ["old"], ["children"]])
 def test_partition_1_takes_all_allocations(app, arguments):
     result = preloaded([app, *arguments], FIRST)
     assert result.status == 0 and "wrong byte" not in result.output, result.output
-    assert bindings(result.output) == {(pe, what): (PAGES, MPOL_BIND, 1) for pe in (0, 1) for what in HOW}
+    assert bindings(result.output) == ALL_BOUND
     assert result.output.count("environment unset") == 2
     assert result.output.count("child is fine") == (2 if arguments == ["children"] else 0)
 
@@ -79,7 +67,7 @@ SANDIA = [{"SHMEM_SYMMETRIC_HEAP_USE_MALLOC": "1"}, {"SHMEM_SYMMETRIC_HEAP_USE_H
 def test_placement_is_early_however_the_engine_makes_its_heap(app, heap):
     result = preloaded([app], FIRST | heap | {"PYSHMEM_REPORT": "1"})
     assert result.status == 0 and result.output.count("on node 0, placed early") == 1, result.output
-    assert bindings(result.output) == {(pe, what): (PAGES, MPOL_BIND, 1) for pe in (0, 1) for what in HOW}
+    assert bindings(result.output) == ALL_BOUND
 
 
 def test_placement_is_late_if_early_is_turned_off(app):
@@ -97,8 +85,7 @@ def test_without_definitions_nothing_changes(app):
     size = {"SHMEM_SYMMETRIC_SIZE": "96M"}
     plain, result = check_job(2, [app], size), preloaded([app], size)
     assert result.status == 0, result.output
-    expected = {(pe, what): (PAGES, MPOL_DEFAULT, 0) for pe in (0, 1) for what in HOW}
-    assert bindings(result.output) == bindings(plain) == expected
+    assert bindings(result.output) == bindings(plain) == NONE_BOUND
     assert places(result.output) == places(plain)
     assert result.output.count("environment 96M") == 2
 
@@ -106,7 +93,7 @@ def test_without_definitions_nothing_changes(app):
 def test_other_partitions_leave_the_default_heap_alone(app):
     result = preloaded([app], {"SMA_SYMMETRIC_PARTITION7": "size=8M:kind=NODES(0)"})
     assert result.status == 0, result.output
-    assert set(bindings(result.output).values()) == {(PAGES, MPOL_DEFAULT, 0)}
+    assert bindings(result.output) == NONE_BOUND
 
 
 def test_bad_definition_ends_the_job_with_one_message(app):
@@ -132,12 +119,7 @@ def test_rubbish_is_refused_in_one_message(app, name, value):
 def test_program_that_links_the_library_has_it_once(tmp_path):
     """Two copies of the library would have two heaps in one partition, and not know each other's pointers."""
     package, program = ROOT / "examples/c/seven.c", tmp_path / "seven"
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "shmem_partition"], capture_output=True, text=True,
-                           check=True, env={"PKG_CONFIG_PATH": run_command(
-                               [*launcher(), "config", "--pkg-config-path"]).output.strip(), "PATH": "/usr/bin:/bin"})
-    oshcc = pyshmem.build_info()["oshcc"] or "oshcc"
-    built = run_command([oshcc, str(package), "-o", str(program), *flags.stdout.split()])
-    assert built.status == 0, built.output
+    compiled(program, str(package), *package_flags("shmem_partition"))
     result = preloaded([str(program)], FIRST)
     assert result.status == 0 and result.output.count("all patterns are right") == 2, result.output
 
@@ -207,10 +189,9 @@ def test_fortran_interface(tmp_path):
 @pytest.mark.parametrize("environment", [{}, FIRST])
 def test_profilers_before_and_behind(app, build, environment):
     """Before it a profiler sees the calls; behind it too if they are passed on; in no order do they go in circles."""
-    profiler = build("profiler", "-shared", "-fPIC", "-Wl,-soname,profiler.so", compiler="cc")
+    profiler = build("profiler", "-shared", "-fPIC", "-Wl,-soname,profiler.so", compiler=("cc",))
     library = run_command([*launcher(), "config", "--preload"]).output.strip()
-    kernel = (PAGES, MPOL_BIND, 1) if environment else (PAGES, MPOL_DEFAULT, 0)
-    expected = {(pe, what): kernel for pe in (0, 1) for what in HOW}
+    expected = ALL_BOUND if environment else NONE_BOUND
     for libraries in ([profiler, library], [library, profiler]):
         result = run_job(2, ["env", f"LD_PRELOAD={':'.join(libraries)}", app], environment)
         assert result.status == 0 and bindings(result.output) == expected, result.output

@@ -70,7 +70,15 @@ def test_exported_names_of_the_preload_library():
     of_libc = {name for name, version in names.items() if version.startswith("GLIBC_")}
     assert of_libc == {"mmap", "mmap64", "shmat", "malloc"}  # with the version of the C library's own, see mappings.c
     assert set(names) - of_libc == taken_over() | {"shmemx_kind_malloc", "shmemx_kind_align",
-                                                   "shmem_partition_watch_mappings"}
+                                                   "shmem_partition_watch_mappings", "shmem_partition_pass_on"}
+
+
+def test_names_of_the_archive():
+    """It has the same names, but those of OpenSHMEM as the linker's --wrap wants them, and no others to clash with."""
+    lines = output("nm", "--defined-only", "--extern-only", library_directory() / "libshmem_partition.a").splitlines()
+    names = {line.split()[-1] for line in lines if " T " in line}
+    assert len(names) == sum(len(line.split()) == 3 for line in lines)
+    assert names == set(PARTITIONS.split()) | {f"__wrap_{name}" for name in taken_over()}
 
 
 def test_header_declares_what_is_exported():
