@@ -100,6 +100,19 @@ static uint64_t huge(const char *start, size_t bytes)
     return found;
 }
 
+/* What anybody holds of this process for long, as the kernel counts it; a network, most likely. */
+static uint64_t pinned(void)
+{
+    char line[256];
+    uint64_t kilobytes = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file) && sscanf(line, "VmPin: %" SCNu64, &kilobytes) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return kilobytes * 1024;
+}
+
 static void fill(char *memory, size_t bytes, const char *touch)
 {
     static char piece[PIECE];
@@ -162,6 +175,7 @@ static void say_partition(int id, const char *touch, const char *kind, FILE *rep
     SAY("], ");
     say_counts("counted", counted, 1, absent);
     say_counts("told", told, (uint64_t)sysconf(_SC_PAGESIZE), told_absent);
+    SAY("\"pinned\": %" PRIu64 ", ", pinned());
     SAY("\"huge\": %" PRIu64 ", \"page_size\": %zu, \"right\": %d, \"nodes\": \"%s\", \"fell_back\": %d}\n",
         huge(memory, bytes), info.page_size, right, info.nodes, info.fell_back);
     if (used >= TEXT || fwrite(text, 1, used, report) != used || fflush(report) != 0)
