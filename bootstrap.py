@@ -31,7 +31,7 @@ BUILD_PACKAGES = (
     "openmpi-bin", "libopenmpi-dev", "libhwloc-dev", "pkg-config", "gcc", "libc6-dev", "python3-dev", "python3-venv",
 )
 TEST_PACKAGES = ("clang", "libclang-rt-dev", "valgrind", "make", "groff-base", "gfortran")
-GUEST_PACKAGES = ("qemu-system-x86", "busybox-static", "numactl", "procps")
+GUEST_PACKAGES = ("qemu-system-x86", "busybox-static", "numactl", "procps", "iproute2")
 
 GUEST = "guest"
 FETCH_KERNEL = "from tests.knl_guest.kernel import find_kernel; find_kernel()"

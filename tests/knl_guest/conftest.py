@@ -8,9 +8,14 @@ from contextlib import ExitStack
 import pytest
 from jobs import RAN
 
+from pyshmem.build import build_info
+
 from .errors import GuestError
 from .guest import Guest
 from .machine import Machine
+
+# Sandia OpenSHMEM finds no provider on Soft-RoCE: libfabric's for verbs lacks something that it asks for.
+collect_ignore = [] if "Open MPI" in build_info()["engine"] else ["test_soft_roce.py"]
 
 
 @pytest.fixture(scope="session")
