@@ -36,6 +36,26 @@ module shmem_partition
             type(c_ptr) :: shmem_partition_realloc
         end function
 
+        ! Before shmem_init.  A name or a definition stays where it is until then.
+        function shmem_partition_define(id, name, definition) bind(c)
+            import :: c_int, c_char
+            integer(c_int), value :: id
+            character(kind=c_char), intent(in), target :: name(*), definition(*)
+            integer(c_int) :: shmem_partition_define
+        end function
+
+        ! The text of what failed last, which ends in c_null_char.
+        function shmem_partition_error() bind(c)
+            import :: c_ptr
+            type(c_ptr) :: shmem_partition_error
+        end function
+
+        function shmem_partition_release(pointer) bind(c)
+            import :: c_int, c_ptr
+            type(c_ptr), value :: pointer
+            integer(c_int) :: shmem_partition_release
+        end function
+
         subroutine shmem_partition_free(pointer) bind(c)
             import :: c_ptr
             type(c_ptr), value :: pointer

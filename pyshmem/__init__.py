@@ -365,3 +365,8 @@ __all__ = [
     "xor_reduce",
     "zeros",
 ]
+
+
+def __dir__() -> list[str]:
+    """Give what programs use, without the modules that it is made of."""
+    return [*__all__, "__doc__", "__version__"]

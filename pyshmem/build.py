@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ def rows() -> list[tuple[str, str]]:
     info = build_info()
     functions: dict[str, str] = info.pop("functions")
     features: dict[str, bool] = info.pop("features")
-    found = [(key.replace("_", " "), str(value)) for key, value in info.items()]
+    found = [("pyshmem", version("pyshmem-openshmem"))]
+    found += [(key.replace("_", " "), str(value)) for key, value in info.items()]
     found.append(("has", ", ".join(name.removeprefix("ENGINE_HAS_").lower() for name, has in features.items() if has)
                   or "OpenSHMEM 1.4"))
     for origin in ("native", "corrected", "supplied"):

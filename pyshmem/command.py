@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyshmem
 from pyshmem import build, colour, files, launch, plan, topology
 
 RUN_DESCRIPTION = """\
@@ -69,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="pyshmem", description="OpenSHMEM for Python, with symmetric partitions.")
+    parser.add_argument("--version", action="version", version=f"pyshmem {pyshmem.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command")
     run = commands.add_parser(
         "run",
@@ -113,6 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument("--include", action="store_true", help="directory of shmem_partition.h")
     which.add_argument("--lib", action="store_true", help="directory of libshmem_partition")
     which.add_argument("--preload", action="store_true", help="the library for LD_PRELOAD")
+    which.add_argument("--oshcc", action="store_true", help="the compiler wrapper of the OpenSHMEM library")
     config.set_defaults(action=_config)
     return parser
 
@@ -212,6 +215,8 @@ def _config(options: argparse.Namespace, rest: list[str]) -> int:
         print(build.include_directory())
     elif options.preload:
         print(build.preload_library())
+    elif options.oshcc:
+        print(build.build_info()["oshcc"] or "cc")
     else:
         print(build.library_directory() / ("pkgconfig" if options.pkg_config_path else ""))
     return 0

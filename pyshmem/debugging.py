@@ -25,17 +25,25 @@ def read() -> set[str]:
     return words
 
 
+_leaks_are_reported = False
+
+
 def at_init(words: set[str]) -> None:
     """Switch on what was asked for."""
+    global _leaks_are_reported
     binding.set_debugging("leaks" in words, "collectives" in words)
-    if "leaks" in words:
+    _leaks_are_reported = "leaks" in words
+    if _leaks_are_reported:
         atexit.register(report_leaks)
 
 
 def report_leaks() -> None:
-    """Say which symmetric arrays are still alive, before ``finalize`` or at exit; PE 0 speaks for all."""
+    """Say which symmetric arrays are still alive, if that was asked for, before ``finalize`` or at exit.
+
+    PE 0 speaks for all.
+    """
     atexit.unregister(report_leaks)
-    if not binding.query_initialized() or binding.my_pe() != 0:
+    if not _leaks_are_reported or not binding.query_initialized() or binding.my_pe() != 0:
         return
     arrays = binding.live_arrays()
     if not arrays:

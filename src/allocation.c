@@ -14,6 +14,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#define NOT_RUNNING "OpenSHMEM is not initialised, or not by this library: link it before the OpenSHMEM library"
+
 static void *refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 static void *refuse(const char *format, ...)
@@ -74,7 +76,7 @@ static bool is_power_of_two(size_t number) { return number != 0 && (number & (nu
 void *shmem_partition_reserve(size_t alignment, size_t size, int partition_id)
 {
     if (!partitions_running())
-        return refuse("OpenSHMEM is not initialised");
+        return refuse(NOT_RUNNING);
     struct partition *partition = partition_with_id(partition_id);
     if (!partition)
         return refuse("there is no partition %d", partition_id);
@@ -141,7 +143,7 @@ static struct partition *find_start(const void *pointer, size_t *offset, size_t 
     struct partition *partition = partitions_running() ? partition_containing(pointer) : NULL;
     size_t start;
     if (!partition)
-        return refuse(partitions_running() ? "%p is not in a partition" : "OpenSHMEM is not initialised (%p)", pointer);
+        return partitions_running() ? refuse("%p is not in a partition", pointer) : refuse(NOT_RUNNING);
     *offset = (size_t)((const char *)pointer - partition->base);
     if (heap_find(partition->heap, *offset, &start, size) != HEAP_OK)
         return refuse("%p, offset %zu of partition \"%s\", is not allocated (freed before?)", pointer, *offset,

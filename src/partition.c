@@ -125,6 +125,14 @@ static int prepare(struct saved_environment *saved, struct message *message)
     return -1;
 }
 
+/* Where no engine is there in which PEs could agree, or that could be stopped. */
+static void end_alone(const struct message *message)
+{
+    fprintf(stderr, "shmem_partition: %s\n", message->text);
+    fflush(NULL);
+    _exit(EXIT_FAILURE);
+}
+
 static int start_engine(int requested, int *provided, struct message *message)
 {
     engine_correct_environment(preparation_base_pages_only(&library.partitions.definitions));
@@ -134,6 +142,8 @@ static int start_engine(int requested, int *provided, struct message *message)
         message_set(message, "%s did not start with thread level %d", engine_vendor(), requested);
         return -1;
     }
+    if (engine_check_library(message) != 0)
+        end_alone(message);
     library.partitions.process = getpid();
     if (on_exit(leave, NULL) != 0) { /* after the engine's handlers, so that it runs before them */
         message_set(message, "no memory to prepare for the end of the process");

@@ -15,7 +15,7 @@
 
 enum { NO_CLASS = -1 };
 enum {
-    BLOCKS_TRIED = 8,   /* of a class */
+    BLOCKS_TRIED = 5,   /* of a class */
     CLASSES_TRIED = 16, /* where an alignment makes blocks unfit that are large enough */
     ALL_BLOCKS = INT32_MAX
 };

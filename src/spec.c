@@ -155,11 +155,40 @@ static int add_variable(struct definitions *definitions, const struct variable *
     return 0;
 }
 
+static size_t length_without_digits(const struct variable *variable)
+{
+    size_t length = variable->name_length;
+    while (length > 0 && isdigit((unsigned char)variable->name[length - 1]))
+        length--;
+    return length;
+}
+
+/* A misspelt name says nothing to anybody, and would be passed over. */
+static int check_spelling(const struct variable *variable, struct message *message)
+{
+    static const char *const words[] = {"SHMEM_SYMMETRIC_PARTITION", "SHMEM_PARTITION_RULES"};
+    size_t length = length_without_digits(variable);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (is_named(variable, words[i]))
+            return 0;
+        if (syntax_is_nearly(variable->name, length, words[i])) {
+            message_set(message, "%s", "");
+            syntax_show_name(message, variable->label);
+            message_add(message, "\nthere is no such variable; did you mean %s%.*s?", words[i],
+                        (int)(variable->name_length - length), variable->name + length);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static int read_environment(struct definitions *definitions, char *const *environment, struct message *message)
 {
     for (; environment && *environment; environment++) {
         struct variable variable;
-        int id = read_variable(*environment, &variable) ? variable_id(&variable) : 0;
+        if (!read_variable(*environment, &variable))
+            continue;
+        int id = variable_id(&variable);
         if (id < 0) {
             message_set(message, "%s", "");
             syntax_show_name(message, variable.label);
@@ -167,7 +196,7 @@ static int read_environment(struct definitions *definitions, char *const *enviro
                                  "in SHMEM_SYMMETRIC_PARTITION2", PARTITION_LIMIT);
             return -1;
         }
-        if (id > 0 && add_variable(definitions, &variable, id, message) != 0)
+        if ((id > 0 ? add_variable(definitions, &variable, id, message) : check_spelling(&variable, message)) != 0)
             return -1;
     }
     return 0;

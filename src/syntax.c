@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CONTEXT = 60, LONGEST_WORD = 24 };
+enum { CONTEXT = 60, SHOWN_WORD = 24, LONGEST_WORD = 32, MISSPELT = 2 };
 
 /* ---- faults ---------------------------------------------------------------------------------------------------- */
 
@@ -136,10 +136,16 @@ static size_t word_distance(const char *text, size_t length, const char *word)
     return row[columns];
 }
 
+bool syntax_is_nearly(const char *text, size_t length, const char *word)
+{
+    size_t right = strlen(word);
+    return length + MISSPELT >= right && length <= right + MISSPELT && word_distance(text, length, word) <= MISSPELT;
+}
+
 static const char *nearest_word(const struct word *words, const char *text, size_t length)
 {
     const char *nearest = NULL;
-    size_t distance = 3; /* more than two letters off is no misspelling */
+    size_t distance = MISSPELT + 1; /* more than two letters off is no misspelling */
     for (; length <= LONGEST_WORD && words->text; words++) {
         size_t this_distance = word_distance(text, length, words->text);
         if (this_distance < distance && this_distance < strlen(words->text)) {
@@ -155,9 +161,9 @@ static int fault_unknown(struct message *message, struct written written, size_t
 {
     const char *text = written.value + from, *nearest = nearest_word(words, text, length);
     struct message shown = {""};
-    show(&shown, text, least(length, LONGEST_WORD));
+    show(&shown, text, least(length, SHOWN_WORD));
     return syntax_fault(message, written, from, length, "unknown %s \"%s%s\"%s%s%s %s.", what, shown.text,
-                        length > LONGEST_WORD ? "..." : "", nearest ? "; did you mean \"" : "",
+                        length > SHOWN_WORD ? "..." : "", nearest ? "; did you mean \"" : "",
                         nearest ? nearest : "", nearest ? "\"?" : ".", all);
 }
 

@@ -13,6 +13,9 @@ struct written {
 /* Add a text that may hold anything to a message: control characters and bytes that are no ASCII escaped, cut if long. */
 void syntax_show_name(struct message *message, const char *name);
 
+/* Is it the word, or does it look like a misspelling of it?  Case does not count. */
+bool syntax_is_nearly(const char *text, size_t length, const char *word);
+
 /* A fault in `length` characters of the value from `from` on: the text, a line that marks them, and a sentence. */
 int syntax_fault(struct message *message, struct written written, size_t from, size_t length, const char *format, ...)
     __attribute__((format(printf, 5, 6)));

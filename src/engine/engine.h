@@ -69,6 +69,9 @@ const char *const *engine_corrected(void);
 int engine_attach(struct message *message);
 void engine_detach(void);
 
+/* Is it the library that this one was built for?  0, or -1 with a message. */
+int engine_check_library(struct message *message);
+
 /* "launched 4 processes, the engine sees 1": a launcher of another library; 0, or -1 with a message. */
 int engine_check_launch(struct message *message);
 

@@ -84,6 +84,24 @@ static void resolve(void *function, const char *name, bool required)
 
 #endif
 
+/* Two libraries' names differ before any number in them. */
+static bool is_same_vendor(const char *one, const char *other)
+{
+    size_t length = strcspn(one, "0123456789");
+    return strncmp(one, other, length) == 0;
+}
+
+int engine_check_library(struct message *message)
+{
+    char name[SHMEM_MAX_NAME_LEN + 1] = "";
+    shmem_info_get_name(name);
+    if (is_same_vendor(SHMEM_VENDOR_STRING, name))
+        return 0;
+    message_set(message, "this program uses another OpenSHMEM library (%s) than the one that partitions were built for "
+                         "(%s); compile and link it with `pyshmem config --oshcc`", name, engine_vendor());
+    return -1;
+}
+
 const struct engine_functions *engine(void)
 {
     struct engine_functions *functions = &library.engine.functions;

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 
 import pytest
-from jobs import RAN, clean_environment, launcher, run_command, run_job
+from jobs import RAN, ROOT, clean_environment, launcher, run_command, run_job
 
 HELLO = "import pyshmem as shmem, sys\nshmem.init()\nprint('here', shmem.my_pe(), shmem.n_pes(), sys.argv[1:])\n"
 
@@ -62,7 +63,8 @@ def test_mistakes(arguments, text):
 @pytest.mark.parametrize("arguments, text", [
     (["--help"], "run"), (["run", "--help"], "launcher options"), (["info"], "engine"),
     (["config", "--pkg-config-path"], "pkgconfig"),
-    (["config", "--preload"], "lib/libshmem_partition_preload.so"),
+    (["config", "--preload"], "lib/libshmem_partition_preload.so"), (["config", "--oshcc"], "oshcc"),
+    (["--version"], "pyshmem "),
 ])
 def test_help_and_info(arguments, text):
     result = run_command([*launcher(), *arguments])
@@ -84,3 +86,11 @@ def test_launcher_of_another_library_is_noticed(hello):
     if "sees one PE alone" not in result.output:  # engines that refuse to start at all say so themselves
         assert result.status != 0, result.output
     assert "here 0 1" not in result.output
+
+
+def test_unbuilt_source_says_what_it_is(tmp_path):
+    """Python looks beside a script first, and so at the source before the installation."""
+    shutil.copytree(ROOT / "pyshmem", tmp_path / "pyshmem", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    (tmp_path / "first.py").write_text("import pyshmem\n")
+    result = run_command([sys.executable, str(tmp_path / "first.py")])
+    assert result.status == 1 and f"{tmp_path / 'pyshmem'} is pyshmem's source and not built" in result.output

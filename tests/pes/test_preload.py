@@ -124,6 +124,23 @@ def test_program_that_links_the_library_has_it_once(tmp_path):
     assert result.status == 0 and result.output.count("all patterns are right") == 2, result.output
 
 
+OTHER = """\
+#include <shmem.h>
+#include <string.h>
+void shmem_info_get_name(char *name) { strcpy(name, "Another OpenSHMEM 7"); }
+int main(void) { shmem_init(); shmem_finalize(); return 0; }
+"""
+
+
+def test_program_of_another_openshmem_library_is_told_so(tmp_path):
+    """As when one is compiled by one library's wrapper, and linked with partitions that were built for the other's."""
+    (tmp_path / "other.c").write_text(OTHER)
+    program = compiled(tmp_path / "other", str(tmp_path / "other.c"), *package_flags("shmem_partition"))
+    result = run_job(2, [program], FIRST)
+    assert result.status == 1, result.output
+    assert "uses another OpenSHMEM library (Another OpenSHMEM 7)" in result.output, result.output
+
+
 RULED = {
     "SHMEM_SYMMETRIC_PARTITION2": "size=8M:kind=NODES(0):name=bound",
     "SHMEM_SYMMETRIC_PARTITION3": "size=8M:kind=NODES(0):policy=PREFERRED:name=preferred",
@@ -182,8 +199,8 @@ def test_fortran_interface(tmp_path):
     assert linked.status == 0, linked.output
     output = check_job(2, [program], {"SHMEM_SYMMETRIC_PARTITION5": "size=1M:name=near"})
     # 1000 words from the left neighbour, each its number plus ten
-    assert sorted(re.findall(r"PE .*", output)) == ["PE 0: partition 5 of 1, sum 11000",
-                                                    "PE 1: partition 5 of 1, sum 10000"]
+    assert sorted(re.findall(r"PE .*", output)) == ["PE 0: partition 5 of 2, sum 11000",
+                                                    "PE 1: partition 5 of 2, sum 10000"]
 
 
 @pytest.mark.parametrize("environment", [{}, FIRST])

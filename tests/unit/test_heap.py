@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 OK, FULL, NO_RECORD, NOT_LIVE, INSIDE = range(5)
 NONE = 2**64 - 1
 GRAIN = 16
-BLOCKS_TRIED, CLASSES_TRIED = 8, 16  # of a class, and of classes, before a block is taken that is surely large enough
+BLOCKS_TRIED, CLASSES_TRIED = 5, 16  # of a class, and of classes, before a block is taken that is surely large enough
 
 
 class Figures(ctypes.Structure):

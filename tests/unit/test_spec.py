@@ -279,6 +279,16 @@ def test_names_that_end_in_no_id(suffix):
             read([f"{prefix}{suffix}=size=1M"])
 
 
+@pytest.mark.parametrize("name, meant", [
+    ("SHMEM_SYMMETRIC_PARTITON2", "SHMEM_SYMMETRIC_PARTITION2"), ("SHEM_SYMMETRIC_PARTITION12", f"{PREFIX}12"),
+    ("shmem_symmetric_partition3", f"{PREFIX}3"), ("SHMEM_SYMMETRIC_PARTITIO", PREFIX),
+    ("SHMEM_PARTITION_RULE", "SHMEM_PARTITION_RULES"), ("SHMEM_PARTITIONS_RULES", "SHMEM_PARTITION_RULES")])
+def test_misspelt_names_are_refused(name, meant):
+    with pytest.raises(Refused) as caught:
+        read([f"{PREFIX}1=size=1M", f"{name}=size=1M"])
+    assert str(caught.value) == f"{name}\nthere is no such variable; did you mean {meant}?"
+
+
 def test_both_spellings():
     assert len(read([f"{PREFIX}2=size=1M", "SMA_SYMMETRIC_PARTITION2=size=1M"])) == 1
     with pytest.raises(Refused, match="two spellings of one variable") as caught:
@@ -292,7 +302,9 @@ def test_all_ids_in_order():
 
 
 def test_other_variables_do_not_matter():
-    assert read(["SHMEM_SYMMETRIC_PARTITIO=1", "SHMEM_DEBUG=1", "nonsense", f"MY_{PREFIX}2=x"]) == []
+    others = ["SHMEM_DEBUG=1", "nonsense", f"MY_{PREFIX}2=x", "MY_SYMMETRIC_PARTITION1=x", "SHMEM_SYMMETRIC_SIZE=1M",
+              "SHMEM_SYMMETRIC_HEAP_SIZE=1M", "SHMEM_PARTITION_RULES=", "SHMEM_PARTITION=1", "S=", "="]
+    assert read(others) == []
 
 
 @pytest.mark.parametrize("settings_, heap", [

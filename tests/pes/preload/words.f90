@@ -32,7 +32,10 @@ program words
     integer(c_int), pointer :: words_of_left(:)
     integer(c_int) :: id, me, pes
     type(c_ptr) :: memory
+    character(kind=c_char, len=4), target :: own = "own"//c_null_char
+    character(kind=c_char, len=9), target :: small = "size=64K"//c_null_char
 
+    if (shmem_partition_define(0, own, small) /= 0 .or. .not. c_associated(shmem_partition_error())) stop 1
     call shmem_init()
     me = shmem_my_pe()
     pes = shmem_n_pes()
@@ -45,5 +48,7 @@ program words
     print '(a,i0,a,i0,a,i0,a,i0)', 'PE ', me, ': partition ', shmem_partition_of(memory), ' of ', &
         shmem_partition_count(), ', sum ', sum(words_of_left)
     call shmem_partition_free(memory)
+    memory = shmem_partition_malloc(65536_c_size_t, shmem_partition_id(own))
+    if (shmem_partition_release(memory) /= 0 .or. .not. c_associated(memory)) stop 2
     call shmem_finalize()
 end program words
