@@ -27,25 +27,32 @@
 static _Thread_local struct {
     size_t bytes;
     void (*mapped)(void *address, size_t size); /* NULL: nobody wants to know */
+    void *heap;                                 /* as told last */
 } watch __attribute__((tls_model("initial-exec")));
 
 void shmem_partition_watch_mappings(size_t bytes, void (*mapped)(void *address, size_t size))
 {
     watch.bytes = bytes;
     watch.mapped = mapped;
+    watch.heap = NULL;
 }
 
 #ifdef SINCE
 
-/* The first is the heap.  Those that follow show it once more, or the heaps of other PEs. */
-static void tell(void *address, size_t size)
+/*
+ * The first is the heap, or keeps its place (Open MPI 5 does so) until another is asked for there.  What comes
+ * elsewhere shows the heap once more, or those of other PEs.
+ */
+static void tell(void *address, const void *asked, size_t size)
 {
     void (*mapped)(void *, size_t) = watch.mapped;
     int error = errno;
-    if (size < watch.bytes)
+    if (size < watch.bytes || (watch.heap && asked != watch.heap))
         return;
-    watch.mapped = NULL;
+    watch.heap = address;
+    watch.mapped = NULL; /* it may map memory itself */
     mapped(address, size);
+    watch.mapped = mapped;
     errno = error;
 }
 
@@ -74,7 +81,7 @@ void *watched_mmap(void *address, size_t size, int protection, int flags, int fi
     NEXT(next, "mmap")
     void *mapped = next(address, size, protection, flags, file, offset);
     if (WATCHED(mapped) && protection & PROT_WRITE)
-        tell(mapped, size);
+        tell(mapped, address, size);
     return mapped;
 }
 
@@ -85,7 +92,7 @@ void *watched_shmat(int segment, const void *address, int flags)
     NEXT(next, "shmat")
     void *mapped = next(segment, address, flags);
     if (WATCHED(mapped) && shmctl(segment, IPC_STAT, &status) == 0)
-        tell(mapped, status.shm_segsz);
+        tell(mapped, address, status.shm_segsz);
     return mapped;
 }
 
@@ -96,7 +103,7 @@ void *watched_malloc(size_t size)
     NEXT(next, "malloc")
     void *memory = next(size);
     if (WATCHED(memory) && memory)
-        tell(memory, size);
+        tell(memory, NULL, size);
     return memory;
 }
 

@@ -10,7 +10,8 @@
 
 /*
  * Tell `mapped` of the first memory of at least `bytes` that this thread maps
- * from now on, before whoever maps it has it.  NULL: watch no longer.
+ * from now on, before whoever maps it has it; and again if other memory is mapped
+ * in its very place.  NULL: watch no longer.
  */
 typedef void watch_mappings_function(size_t bytes, void (*mapped)(void *address, size_t size));
 

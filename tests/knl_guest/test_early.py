@@ -32,6 +32,11 @@ def pins() -> str:
     return str(library)
 
 
+def pinned(output: str) -> float:
+    """How many PEs had their heaps pinned; Open MPI 5 maps one twice, in the same place."""
+    return output.count("bytes pinned") / (2 if build_info()["engine_version"].startswith("5.") else 1)
+
+
 def pinning(*libraries: Path, **more: str) -> dict[str, str]:
     """The environment of a job on that network, with these libraries preloaded as well."""
     return {"LD_PRELOAD": ":".join([pins(), *map(str, libraries)]), "PINS_BYTES": str(32 * MIB),
@@ -43,7 +48,7 @@ def test_early_placement_gets_ahead_of_the_network(machine: Machine):
     reports = machine.placed(2, ["size=24M:kind=FASTMEM:name=fast", "size=8M:kind=DDR:name=slow",
                                  "size=8M:kind=NODES(0-1):policy=I:name=striped", "size=8M:kind=F:policy=P:name=liked"],
                              environment=pinning(preload_library()))
-    assert reports[0]["output"].count("bytes pinned") == 2, reports[0]["output"]
+    assert pinned(reports[0]["output"]) == 2, reports[0]["output"]
     for report in reports:
         found = {name: one["counted"] for name, one in report["partitions"].items()}
         assert found == {"fast": {"1": 24 * PAGES_PER_MIB}, "slow": {"0": 8 * PAGES_PER_MIB},
@@ -54,14 +59,14 @@ def test_early_placement_gets_ahead_of_the_network(machine: Machine):
 @flat
 def test_late_placement_of_pinned_pages_is_an_error(machine: Machine):
     output = machine.refused(1, ["size=24M:kind=FASTMEM"], environment=pinning(preload_library(), PYSHMEM_EARLY="0"))
-    assert output.count("bytes pinned") == 1 and output.count(CURE) == 1, output
+    assert pinned(output) == 1 and output.count(CURE) == 1, output
 
 
 @flat
 def test_late_placement_of_pinned_pages_is_a_warning_if_preferred(machine: Machine):
     reports = machine.placed(2, ["size=24M:kind=FASTMEM:policy=P:name=liked"], environment=pinning())
     output = reports[0]["output"]
-    assert output.count("bytes pinned") == 2 and output.count(CURE) == 1, output
+    assert pinned(output) == 2 and output.count(CURE) == 1, output
     assert [report["partitions"]["liked"]["counted"] for report in reports] == [{"0": 24 * PAGES_PER_MIB}] * 2
 
 
@@ -69,7 +74,7 @@ def test_late_placement_of_pinned_pages_is_a_warning_if_preferred(machine: Machi
 def test_early_placement_is_near_each_pe(machine: Machine):
     reports = machine.placed(4, ["size=24M:kind=FASTMEM:name=fast", "size=8M:kind=DDR:name=slow"], options=bound(),
                              environment=pinning(preload_library()))
-    assert reports[0]["output"].count("bytes pinned") == 4, reports[0]["output"]
+    assert pinned(reports[0]["output"]) == 4, reports[0]["output"]
     assert sorted(report["cpus"] for report in reports) == [[0], [1], [2], [3]]
     for report in reports:
         (cluster,) = report["cpus"]
@@ -95,4 +100,4 @@ def test_huge_pages_come_before_the_network_or_not_at_all(machine: Machine, rese
             one = report["partitions"]["fast"]
             assert one["counted"] == {"1": 24 * PAGES_PER_MIB} and one["huge"] == 24 * MIB
     late = machine.refused(2, environment=pinning(), **asked)
-    assert late.count("bytes pinned") == 2 and late.count("the network has registered and pinned the heap") == 1, late
+    assert pinned(late) == 2 and late.count("the network has registered and pinned the heap") == 1, late
