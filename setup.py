@@ -172,7 +172,7 @@ class Build(build_ext):
         self.write_has(engine)
         self.compile_objects(engine)
         self.build_library(engine, hwloc or [])
-        self.build_archive(engine)
+        self.build_archive()
         self.build_preload()
         self.write_package_files(engine)
         self.prepare_manual()
@@ -208,7 +208,7 @@ class Build(build_ext):
         # A wheel has no links; a linker script stands in for the name that programs are linked with.
         (self.destination / "lib/libshmem_partition.so").write_text(f"INPUT({self.library.name})\n")
 
-    def build_archive(self, engine: Engine) -> None:
+    def build_archive(self) -> None:
         """Make the library for programs that have the engine linked into them, where no other can stand before it.
 
         The linker's ``--wrap`` puts ours before the engine's there; of its names no others are seen than the public.

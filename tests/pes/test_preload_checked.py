@@ -12,7 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 from jobs import Result, launcher, run_command
-from watched import ELSEWHERE, LIBRARY, PRELOADED, PROGRAM, SOURCES, compiled, sanitized_program
+from unaware import SOURCES
+from watched import ELSEWHERE, LIBRARY, PRELOADED, PROGRAM, compiled, sanitized_program
 
 from pyshmem.build import preload_library
 

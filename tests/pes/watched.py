@@ -5,30 +5,28 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from jobs import ROOT, run_command
+from jobs import ROOT
+from unaware import SOURCES
+from unaware import compiled as compiled_plainly
 
 import pyshmem
 
-SOURCES = ROOT / "tests/pes/preload"
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-STRICT = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+STRICT = ["-g", "-Wpedantic", "-Werror"]
 PROGRAM = ["-Wno-deprecated-declarations", f"-I{ROOT / 'include'}"]
 LIBRARY, PRELOADED = "libshmem_partition.so.1", "libshmem_partition_preload.so"
 # Open MPI's heap lies where the address sanitizer has its own tables, unless it is told another place.
 ELSEWHERE = {"OMPI_MCA_sshmem_base_start_address": str(3 << 44)}
 
 
-def compiled(made: Path, *arguments: str) -> Path:
-    """A program or library, made with the engine's wrapper."""
-    oshcc = pyshmem.build_info()["oshcc"] or "oshcc"
-    done = run_command([oshcc, *STRICT, *arguments, "-o", str(made)])
-    assert done.status == 0, done.output
-    return made
+def compiled(made: Path, *arguments: str, compiler: tuple[str, ...] = ()) -> str:
+    """A program or library, without a warning and for debuggers."""
+    return compiled_plainly(made, *STRICT, *arguments, compiler=compiler)
 
 
 def sanitized_program(directory: Path, name: str) -> str:
     """A program of ``preload/``, which nothing of ours is linked to."""
-    return str(compiled(directory / name, *SANITIZE, *PROGRAM, str(SOURCES / f"{name}.c")))
+    return compiled(directory / name, *SANITIZE, *PROGRAM, str(SOURCES / f"{name}.c"))
 
 
 def sanitized_libraries(directory: Path) -> dict[str, str]:
@@ -40,10 +38,9 @@ def sanitized_libraries(directory: Path) -> dict[str, str]:
     compiled(directory / LIBRARY, *shared, *map(str, [*ROOT.glob("src/*.c"), *ROOT.glob("src/engine/*.c")]),
              f"-Wl,-soname,{LIBRARY}", "-Wl,-Bsymbolic",
              f"-Wl,--version-script={ROOT / 'src/libshmem_partition.map'}", *hwloc.stdout.split(), "-ldl")
-    done = run_command(["gcc", *STRICT, *shared, *map(str, ROOT.glob("src/preload/*.c")), f'-DLIBRARY="{LIBRARY}"',
-                        "-Wl,-rpath,$ORIGIN", f"-Wl,--version-script={ROOT / 'src/preload/mappings.map'}", "-ldl",
-                        "-o", str(directory / PRELOADED)])
-    assert done.status == 0, done.output
+    compiled(directory / PRELOADED, *shared, *map(str, ROOT.glob("src/preload/*.c")), f'-DLIBRARY="{LIBRARY}"',
+             "-Wl,-rpath,$ORIGIN", f"-Wl,--version-script={ROOT / 'src/preload/mappings.map'}", "-ldl",
+             compiler=("gcc",))
     tool = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
     # The tool opens libraries in our library's place, and so does not know where that one's are.
     return {"LD_PRELOAD": f"{Path(tool.stdout.strip()).resolve()}:{directory / PRELOADED}",
